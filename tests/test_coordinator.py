@@ -161,6 +161,13 @@ async def test_five_tasks_in_parallel_with_a_conflict_and_a_failing_test(
     seen: list[str] = []
     team.reviews["a"] = '{"verdict": "approve", "findings": ["a.py:1: no docstring"]}'
     team.before["c"] = lambda request: seen.extend(p.name for p in here(request).glob("?.py"))
+    first_parts = team.before["a"]
+
+    def moving(request: Request) -> None:
+        (here(request) / "shop.py").write_text("# The shop\nPRICE = 42\n")
+        first_parts(request)
+
+    team.before["a"] = moving
     planned = team.script
     api.play(lambda request: planned(request) if request.turn else [text("First a, then b.")],
              when="You split one task")  # fmt: skip
@@ -205,6 +212,10 @@ async def test_five_tasks_in_parallel_with_a_conflict_and_a_failing_test(
     reviewed = next(r.prompt for r in api.requests if kind(r) == "review" and part(r) == "b")
     assert "It has more files." in reviewed  # the whole ticket
     assert "b is a file" in reviewed  # what its author decided
+    prompts = {(kind(r), part(r)): r.prompt for r in api.requests if r.turn == 0}
+    assert "shop.py:1" in prompts["codegen", "b"]
+    assert "shop.py:2" in prompts["codegen", "c"]  # the dossier, brought up to date
+    assert "older than what is merged" not in prompts["codegen", "c"]
     once = team.asked()
     assert set(once.values()) == {1}  # the plan that was prose was sent back in the same run
     assert not {("codegen", "f"), ("review", "f")} & set(once)
@@ -249,6 +260,9 @@ async def test_five_tasks_in_parallel_with_a_conflict_and_a_failing_test(
     refs = git(shop, "for-each-ref", "--format=%(refname)", "refs/preread/removed/").split()
     [ref] = [ref for ref in refs if failures[lost]["worktree"] in ref]
     assert git(shop, "show", f"{ref}:same.py") == f"BY = '{lost}'\n"
+    [merged] = [change for change in again["diffs"] if change["task"] == lost]
+    assert merged["kept"] == [ref]
+    assert again["failures"][0]["kept"] == []
     prompts = [r.prompt for r in api.requests if (kind(r), part(r)) == ("codegen", "c")]
     assert "a file is broken" in prompts[-1]
     assert "+C = 'broken'" in prompts[-1]
@@ -297,6 +311,9 @@ async def test_a_run_that_is_cancelled_or_killed_goes_on_without_paying_twice(
     words = ("agent", "coordinator", "--task", TASK["task"], "--feature", "shop", "--json")
     process = start(shop, *words, env=environ)
     assert hung.wait(4 * PATIENCE)
+    assert process.stderr is not None
+    lines = iter(process.stderr.readline, b"")  # a pipe: a line for each step
+    assert any(line.startswith(b"step 2 of 2: b: codegen: ") for line in lines)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=PATIENCE)
     until(lambda: not processes_in(shop), "every process of a killed run has ended")
@@ -470,14 +487,15 @@ def test_a_person_reads_what_failed_before_what_was_done() -> None:
     reply = ExecuteReply.model_validate({
         "status": "incomplete", "kind": "coordinator", "id": "issue-270", "cost_usd": 0.5,
         "execution_time_ms": 2000, "tasks_created": 2, "tasks_done": 1, "next": "Call again.",
-        "diffs": [{**done, "findings": ["a.py:1: no docstring"], "tests": "...\n3 passed"}],
+        "diffs": [{**done, "findings": ["a.py:1: no docstring"], "tests": "...\n3 passed", "kept": []}],
         "failures": [{"task": "b", "stage": "tests", "code": "E_AGENT", "reason": "it broke",
-                      "worktree": "issue-270-b-1"}],
+                      "worktree": "issue-270-b-2", "kept": ["refs/preread/removed/issue-270-b-1/c"]}],
     })  # fmt: skip
     assert views.render("agent.execute", reply, terminal=True).split("\n") == [
         "incomplete: coordinator issue-270, 2 s, $0.5000",
         "1 of 2 tasks are merged",
-        "b failed in tests: it broke (its work: issue-270-b-1)",
+        "b failed in tests: it broke (its work: issue-270-b-2)",
+        "  an earlier try is kept: refs/preread/removed/issue-270-b-1/c",
         "a: merged as cccccccccccc: Wrote a",
         "  review: a.py:1: no docstring",
         "  tests: 3 passed",

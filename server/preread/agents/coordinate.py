@@ -8,6 +8,7 @@ from queue import Empty, SimpleQueue
 
 from preread.agents import journal
 from preread.agents.answers import Plan
+from preread.agents.dossiers import Dossier
 from preread.agents.journal import Journal, Story
 from preread.agents.order import Failure, Order, Result, turn
 from preread.agents.purse import Purse
@@ -43,7 +44,10 @@ def coordinate(services: Services, order: Order) -> Result:
         said: SimpleQueue[str] = SimpleQueue()
         progress = replace(services.progress, report=lambda text, _done, _total: said.put(text))
         own = replace(services, progress=progress, layout=repository.layout)
-        stages = Stages(own, replace(repository, services=own), order, log, purse)
+        inside = replace(repository, services=own)
+        # This call's dossier was read before it waited.
+        dossier = Dossier(own, inside, order, set() if waited else set(before))
+        stages = Stages(own, inside, order, log, purse, dossier)
         failures = _Schedule(services.progress, stages, said).run()
         story = log.story
         _clear(repository, story)

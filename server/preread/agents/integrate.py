@@ -1,5 +1,7 @@
 """Merge one agent's work: only as the project's own tests have seen it."""
 
+import threading
+
 from preread.agents import project_tests
 from preread.agents.project_tests import Suite
 from preread.agents.purse import Purse
@@ -11,7 +13,12 @@ from preread.worktrees.repository import Repository, failed
 
 
 def integrate(
-    services: Services, repository: Repository, record: Record, suite: Suite, purse: Purse
+    services: Services,
+    repository: Repository,
+    record: Record,
+    suite: Suite,
+    purse: Purse,
+    reading: threading.Lock,
 ) -> tuple[str, str]:
     """The base's commit with the work in it, and what the tests said. Only one caller at a time.
 
@@ -39,5 +46,6 @@ def integrate(
         kept.run("clean", "-q", "-f", "-d", at=path)
     if ran.failure:
         raise PrereadError("E_AGENT", f"The tests failed: {ran.failure}", "", {"stage": "tests"})
-    merged = merging.start(repository, record.name, "ff")
+    with reading:  # nobody reads the base's files while they change
+        merged = merging.start(repository, record.name, "ff")
     return merged.commit, ran.said

@@ -91,6 +91,11 @@ class Part:
     failed: Entry | None = None
     failures: list[str] = field(default_factory=list)  # of all tries
 
+    @property
+    def worktrees(self) -> list[str]:
+        """Those of all tries."""
+        return [*self.earlier, *([self.worktree] if self.worktree else [])]
+
 
 @dataclass
 class Story:

@@ -16,6 +16,7 @@ from preread.layout import Layout
 from preread.services import Services
 
 POLL = 0.2  # seconds between looks whether the other call has ended
+DOSSIER = "The dossier"  # its name in what every agent is given to read
 MAX_ID = 28  # with the id of a task, it names worktrees
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from preread.agents import answers, integrate, run, work
 from preread.agents.answers import Answer, Plan, Report, Task, Verdict
+from preread.agents.dossiers import Dossier
 from preread.agents.journal import PLANNER, Journal, Part
-from preread.agents.order import Failure, Order
+from preread.agents.order import DOSSIER, Failure, Order
 from preread.agents.purse import Purse
 from preread.agents.run import Ended
 from preread.agents.work import Job
@@ -18,7 +19,6 @@ from preread.worktrees.repository import Repository
 
 PLANNING = 5  # a plan may cost one part of so many
 LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # not the task's fault: it goes on where it was
-DOSSIER = "The dossier"
 WHOLE = "The whole task, of which this is one part"
 BEFORE = "What was tried before, and why it was not merged"
 EACH = 2  # agents for a task: codegen and review
@@ -33,6 +33,7 @@ class Stages:
     order: Order
     journal: Journal
     purse: Purse
+    dossier: Dossier
     due: dict[str, int] = field(default_factory=dict)  # agents to come, for each task
     merging: threading.Lock = field(default_factory=threading.Lock)
 
@@ -118,10 +119,9 @@ class Stages:
             raise
 
     def _dossier(self) -> dict[str, str]:
-        """The dossier, which is as old as the run."""
-        merged = [name for name, part in self.journal.story.parts.items() if part.merged]
-        name = f"{DOSSIER} (older than what is merged: {', '.join(merged)})" if merged else DOSSIER
-        return {name: self.order.known[DOSSIER]}
+        """The dossier, with what was merged so far."""
+        parts = self.journal.story.parts
+        return self.dossier.sources([name for name, part in parts.items() if part.merged])
 
     def _earlier(self, part: Part) -> str:
         if not (part.failed and part.commit):
@@ -154,8 +154,9 @@ class Stages:
         with self.merging:
             self.services.progress.say(f"{task.id}: runs the tests")
             commit, said = integrate.integrate(
-                self.services, self.repository, record, self.order.suite, self.purse
-            )
+                self.services, self.repository, record, self.order.suite, self.purse,
+                self.dossier.reading,
+            )  # fmt: skip
             self.journal.add("merged", task=task.id, commit=commit, text=said)
             removal.remove(self.repository.uncancelled(), record.name, force=False)
 

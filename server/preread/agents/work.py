@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from preread.agents import kinds, run
 from preread.agents.answers import Answer
+from preread.agents.order import DOSSIER
 from preread.agents.run import Ended
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
@@ -49,7 +50,7 @@ def do(services: Services, repository: Repository, record: Record, job: Job) -> 
 def known(layout: Layout, feature: str, dossier: str) -> dict[str, str]:
     """What every agent is given to read besides its task."""
     return {
-        "The dossier": dossier,
+        DOSSIER: dossier,
         "What the project knows": _text(layout.knowledge),
         "What this person keeps about it": _text(layout.personal_knowledge),
         "The run log": _text(layout.run_log(feature)),

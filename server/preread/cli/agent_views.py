@@ -19,6 +19,7 @@ def executed(reply: "ExecuteReply") -> Iterator[Block]:
     for failure in reply.failures or ():
         kept = f" (its work: {failure.worktree})" if failure.worktree else ""
         yield f"{failure.task} failed in {failure.stage}: {failure.reason}{kept}"
+        yield from _earlier(failure.kept)
     for change in reply.diffs or ():
         yield from _changed(change)
     yield from [f"\n{reply.text}"] if reply.text else []
@@ -38,3 +39,8 @@ def _changed(change: "Change") -> Iterator[Block]:
     yield from (f"  review: {finding}" for finding in change.findings)
     if last := change.tests.strip().rpartition("\n")[2]:
         yield f"  tests: {last}"
+    yield from _earlier(change.kept) if change.merged else ()
+
+
+def _earlier(refs: tuple[str, ...]) -> Iterator[Block]:
+    yield from (f"  an earlier try is kept: {ref}" for ref in refs)

@@ -87,9 +87,14 @@ class LatestProgress:
     done: float = 0
     total: float = 0
     reported: anyio.Event = field(default_factory=anyio.Event)
+    is_logged: bool = False  # each message as a line on stderr
 
     async def report(self, message: str, done: float, total: float) -> None:
         self.reported.set()
+        if self.is_logged and message != self.message:
+            with suppress(OSError, ValueError):  # whoever read it has gone
+                sys.stderr.write(f"{terminal.progress(message, done, total)}\n")
+                sys.stderr.flush()
         self.message, self.done, self.total = message, done, total
 
 
@@ -97,7 +102,10 @@ async def _run(
     operation: Operation, request: Model, start: Path, environ: Mapping[str, str]
 ) -> Model:
     outcome: list[Model | Exception] = []
-    progress = LatestProgress()
+    # Agents work for minutes; other operations tell a pipe only what came of it.
+    is_piped = sys.stderr is not None and not terminal.is_terminal(sys.stderr)
+    is_logged = operation.effect == "execute" and is_piped
+    progress = LatestProgress(is_logged=is_logged)
     loop = asyncio.get_running_loop()
     with anyio.CancelScope() as scope:
         signals = Signals(partial(loop.call_soon_threadsafe, scope.cancel))

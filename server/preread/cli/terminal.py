@@ -259,6 +259,12 @@ def _list(block: Points) -> "RenderableType":
     return Group(Text(clean(block.heading), style="bold"), *indented)
 
 
+def progress(message: str, done: float, total: float) -> str:
+    """What a run is at, on one line."""
+    step = f"step {min(done + 1, total):.0f} of {total:.0f}: " if total else ""
+    return f"{step}{one_line(message) or 'working'}"
+
+
 @contextmanager
 def live_line(begun: float, limit: float) -> Iterator[Update]:
     """A line on stderr with the time passed, the limit and the progress; removed at the end."""
@@ -269,10 +275,9 @@ def live_line(begun: float, limit: float) -> Iterator[Update]:
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=10) as live:
 
         def update(message: str, done: float, total: float) -> None:
-            step = f"step {min(done + 1, total):.0f} of {total:.0f}: " if total else ""
             passed = f"{time.monotonic() - begun:.0f} s so far"
             passed += f", {limit:.0f} s at most" if limit else ""
-            text = f"{step}{clean(message) or 'working'} ({passed})"
+            text = f"{progress(message, done, total)} ({passed})"
             live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
         yield update

@@ -1,5 +1,6 @@
 """Remove a worktree; work that is nowhere else is kept under a ref first."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -133,6 +134,13 @@ def keep(repository: Repository, record: Record, work: Work) -> Removed:
     if entry := undo.entry_of(repository, path):
         rescue.keep_commits(repository, record.name, entry)
     return Removed(ref, commit)
+
+
+def kept(repository: Repository, names: Sequence[str]) -> tuple[str, ...]:
+    """The refs that keep what was in removed worktrees."""
+    below = [f"{records.REMOVED}{name}" for name in names]
+    listed = repository.out("for-each-ref", "--format=%(refname)", *below) if below else ""
+    return tuple(listed.split())
 
 
 def _commit(repository: Repository, tree: str, parents: list[str], message: str) -> str:

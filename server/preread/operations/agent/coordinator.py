@@ -18,7 +18,7 @@ from preread.operations.memory.learn import LearnRequest, learn
 from preread.operations.registry import Context, in_thread
 from preread.services import Services
 from preread.settings import Settings
-from preread.worktrees import compare
+from preread.worktrees import compare, removal
 from preread.worktrees.repository import Repository, failed, open_repository
 
 HINT = (
@@ -142,6 +142,7 @@ def _reply(services: Services, wanted: Order, result: Result, begun: float) -> E
     repository = open_repository(services)
     story, failures = result.story, result.all_failures()
     merged = sum(bool(part.merged) for part in story.parts.values())
+    kept = {name: removal.kept(repository, part.worktrees) for name, part in story.parts.items()}
     limit = compare.MAX_DIFF // max(1, len(story.parts))
     diffs = [
         Change(
@@ -151,6 +152,7 @@ def _reply(services: Services, wanted: Order, result: Result, begun: float) -> E
             diff=services.credentials.without(
                 compare.between(repository, part.begun_at, part.commit, limit=limit)
             ),
+            kept=kept[name],
         )
         for name, part in story.parts.items() if part.commit
     ]  # fmt: skip
@@ -165,7 +167,10 @@ def _reply(services: Services, wanted: Order, result: Result, begun: float) -> E
         worktrees_created=len(story.worktrees),
         cost_usd=round(story.cost_usd, 6),
         diffs=tuple(diffs),
-        failures=tuple(Failed.model_validate(failure._asdict()) for failure in failures),
+        failures=tuple(
+            Failed.model_validate({**failure._asdict(), "kept": kept[failure.task]})
+            for failure in failures
+        ),
         next=f"Call again with the same words, or the id {wanted.id}, to try what failed once "
         "more; what is merged is not done again." if failures
         else "Everything is merged. Read the findings of the reviews.",

@@ -12,6 +12,7 @@ from preread.worktrees.compare import FileChange
 
 MAX_TEXT = 100_000
 OF_COORDINATOR = "Of the coordinator: "
+KEPT = "Refs with the work of its earlier tries, whose worktrees are removed."
 
 
 class ExecuteRequest(RequestModel):
@@ -64,6 +65,7 @@ class Change(Model):
     findings: tuple[str, ...] = Field(description="What its review found, also if it approved.")
     tests: str = Field(description="What the tests said last before it was merged.")
     diff: str = Field(description="At most 100,000 characters of it.")
+    kept: tuple[str, ...] = Field(description=KEPT)
 
 
 class Failed(Model):
@@ -74,6 +76,7 @@ class Failed(Model):
     code: str
     reason: str
     worktree: str = Field(description="Where its work is kept; empty if there is none.")
+    kept: tuple[str, ...] = Field(description=KEPT)
 
 
 class ExecuteReply(Model):
