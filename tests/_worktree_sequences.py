@@ -184,7 +184,7 @@ class Sequence:
     # -- how they end
 
     def ended(self, act: Callable[[], object]) -> object:
-        """The act's result or its expected error; every third is killed at a random moment."""
+        """The act's result or its expected error; every fifth is killed at a random moment."""
         if self.random.random() < 0.8:
             try:
                 return act()

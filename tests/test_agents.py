@@ -6,6 +6,7 @@ Two of the kinds that only read stand for all four; with PREREAD_TEST_WHOLE=1 ea
 import json
 from pathlib import Path
 
+import anyio
 import pytest
 
 from _faces import answer
@@ -23,6 +24,7 @@ FILES = {
     ".env": "API_KEY=s3cr3t-of-the-main-tree\n",
     ".project/tickets/270.md": "# Coupons round down\nRound them half up.\n",
     ".project/knowledge.md": "# Knowledge\n\n## Notes\n- the till opens at nine\n",
+    ".project/runs/shop.md": "# Run log: shop\n\n## ANALYZE\n- coupons came up before\n",
     "certs/server.pem": "PRIVATE-pem-text\n",
 }
 OUTSIDE = "a text of the home folder"
@@ -62,8 +64,13 @@ def nothing_left(root: Path, *, worktrees: int = 0) -> bool:
 async def test_codegen_changes_its_worktree_only_and_has_read_first(
     shop: Path, api: MessagesAPI, environ: dict[str, str]
 ) -> None:
+    meanwhile = []
+
     def script(request: Request) -> list[Block]:
         if request.turn == 0:
+            removal = {"name": here(request).name, "force": True}
+            calls = [{"method": "worktree.list"}, {"method": "worktree.remove", "params": removal}]
+            meanwhile.extend(anyio.run(answer, shop, call) for call in calls)
             return [tool("Write", file_path=str(here(request) / "coupon.py"), content="HALF = 1\n")]
         return [text("Rounded half up.")]
 
@@ -73,6 +80,9 @@ async def test_codegen_changes_its_worktree_only_and_has_read_first(
     given = {"method": "agent.execute", "params": params}
     done = (await answer(shop, given, environ=hasty, times_out=True))["result"]
     assert (done["status"], done["text"], done["denials"]) == ("done", "Rounded half up.", [])
+    listed, refused = meanwhile
+    assert listed["result"]["worktrees"][0]["agent"] == "codegen"
+    assert refused["error"]["details"]["reason"] == "agent"
     assert [file["path"] for file in done["files"]] == ["coupon.py"]
     assert not (shop / "coupon.py").exists()
     assert git(shop, "show", f"preread/{done['worktree']}:coupon.py") == "HALF = 1\n"
@@ -80,6 +90,7 @@ async def test_codegen_changes_its_worktree_only_and_has_read_first(
     for known in (
         "Round them half up",
         "the till opens at nine",
+        "coupons came up before",
         "PRICE",
         "a worktree of your own",
     ):
@@ -166,10 +177,10 @@ async def test_no_way_out_of_a_worktree_in_the_real_client(
     done = await run(shop, environ, kind=kind, task="Try", feature="shop")
     assert done["text"] == "I tried."
     results = {result.id: result for result in api.requests[-1].results}
-    assert len(tried) >= 40
     let_through = [call for call in tried if not results[call["id"]].is_error]
     # A search that skips what it may not read finds nothing, and is no error.
     assert {call["name"] for call in let_through} <= {"Grep", "Glob"}, let_through
+    assert len(tried) - len(let_through) >= 40
     sent = "\n".join(results[call["id"]].text for call in tried)
     for secret in ("s3cr3t", OUTSIDE, "PRIVATE-pem", "root:x:", "[core]"):
         assert secret not in sent

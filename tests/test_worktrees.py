@@ -52,6 +52,10 @@ async def test_a_worktree_is_a_project_of_its_own_with_the_settings_but_no_secre
     assert not (at / ".env").exists()
     assert "the stash" in made["shared"]
     assert git(at, "status", "--porcelain") == ""
+    load = {"method": "context.load", "params": {"feature": "shop", "level": "light"}}
+    assert (await answer(at, load, environ={"PREREAD_CLAUDE": "off"}))["result"]["state"] == "built"
+    assert not (shop / ".project/context").exists()
+    assert (await call(shop, "list"))["worktrees"][0]["dossier"] == "shop"
     again = await call(at, "create", issue=270)  # from inside the other one
     assert again["path"] == str(shop / ".worktrees/issue-270-2")
 
