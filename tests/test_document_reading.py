@@ -11,9 +11,11 @@ import pytest
 
 import _papers as papers
 from _faces import answer
-from preread import sources
+from preread import passages, sources
 from preread.documents import child, reading
 from preread.documents.kinds import KINDS
+from preread.documents.model import Document, Part
+from preread.documents.references import references
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.services import Services
@@ -91,6 +93,12 @@ def test_metadata_tables_and_references_come_as_records(tmp_path: Path) -> None:
         "pages": "3", "language": "en-GB",
     }  # fmt: skip
     assert reading.read(tree, "till.docx").document.about["authors"] == "Ada Byron; Bo Li"
+    slide = (
+        '<p:sld xmlns:p="p" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:p>'
+    )
+    slide += "<a:t>Refunds</a:t></a:p></p:sld>"
+    (tmp_path / "own.pptx").write_bytes(papers.archive({"ppt/slides/slide1.xml": slide}))
+    assert reading.read(tree, "own.pptx").document.about["title"] == "Refunds"
     for name, part in {"till.docx": 2, "till.html": 2, "till.md": 1}.items():
         (table,) = reading.read(tree, name).document.tables
         assert (table.part, table.rows[-1]) == (part, ("card", "3 days"))
@@ -421,6 +429,47 @@ async def test_what_a_document_demands_is_in_the_dossier_until_the_document_says
     ]
     assert status["state"] != "cached"
     assert "signature" not in (project / reply["path"] / "requirements.md").read_text()
+
+
+def test_sentences_are_told_with_their_lines_and_without_the_heading() -> None:
+    long = "It is " + "very " * 100 + "long."
+    lines = (
+        "Refunds",
+        "A refund must reach",
+        "the customer. Cash is",
+        long,
+        "kept. Nothing else is.",
+    )
+    told = list(passages.sentences(Part(lines, "Refunds")))
+    assert told == [(2, "A refund must reach the customer."), (5, "Nothing else is.")]
+    assert (1, "2 Refunds") in passages.sentences(Part(("2 Refunds", "Now.")))
+    said = Part(("Refunds are paid.", "Now."), "Refunds are paid.")
+    assert [line for line, _ in passages.sentences(said)] == [1, 2]
+
+
+def test_a_word_that_a_pdf_divides_is_whole(tmp_path: Path) -> None:
+    lines = ["Rules of the till", "All customers and their ob-", "jects are written in UTF-", "8."]
+    (tmp_path / "a.pdf").write_bytes(papers.pdf([lines]))
+    (part,) = reading.read(services(tmp_path).tree, "a.pdf").document.parts
+    assert part.lines[1:] == ("All customers and their objects are written in UTF-8.",)
+
+
+@pytest.mark.parametrize(
+    ("entries", "titles"),
+    [
+        (['[1] L. Lamport, "Time, Clocks, and the Ordering of Events", 1978.'],
+         ["Time, Clocks, and the Ordering of Events"]),
+        (["1. J. Gray and A. Reuter. Transaction Processing. Elsevier,", "   1993."],
+         ["Transaction Processing"]),
+        (["Gray, J. (1993). Transaction Processing. See also [1] there."],
+         ["Transaction Processing"]),
+        (["Nothing was cited here."], []),
+    ],
+    ids=["quoted", "numbered", "named", "none"],
+)  # fmt: skip
+def test_a_list_of_one_reference_is_seen(entries: list[str], titles: list[str]) -> None:
+    document = Document((Part(("Text.",)), Part(("References", "", *entries), "References")))
+    assert [one.title for one in references(document)] == titles
 
 
 async def test_recall_also_says_what_documents_say(project: Path) -> None:

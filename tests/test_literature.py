@@ -64,8 +64,9 @@ async def test_entities_have_kinds_sources_that_resolve_and_a_threshold(loaded: 
     for one in reply["entities"]:
         assert one["confidence"] >= 0.5
         spans = [sources.resolve(sources.parse(source), tree) for source in one["sources"]]
-        if one["rule"] != "metadata":
-            assert any(one["name"].split()[0] in " ".join(span.lines) for span in spans)
+        for span, line in zip(spans, one["lines"], strict=True):
+            assert line or one["rule"] == "metadata"
+            assert line is None or one["name"].split()[0] in span.lines[line - 1]
     assert reply["made"]["is_measured"] is True
     theory = next(one for one in reply["entities"] if one["kind"] == "THEORY")
     assert len(theory["sources"]) == 2
@@ -103,6 +104,9 @@ async def test_relations_say_which_sentence_shows_them(loaded: Path) -> None:
     }
     quotes = {one["kind"]: one["quote"] for one in reply["relations"]}
     assert quotes["extends"] == "The till extends logical time."
+    lines = {(one["kind"], one["target"]): one["lines"] for one in reply["relations"]}
+    assert lines["defines", "till"] == [4]
+    assert lines["cites", "Rules of the drawer"] == [4]  # of the second part
     together = await called(loaded, "documents.relations", kinds=["mentioned_with"], threshold=0.5)
     both = {(one["source"], one["target"]): one for one in together["relations"]}
     found = both["Bully algorithm", "Institute of Clocks"]
@@ -136,8 +140,9 @@ async def test_a_model_is_believed_only_what_the_text_says_and_is_asked_once(
         return await answer(loaded, given, environ=environ, by=by)
 
     reply = (await ask("documents.entities"))["result"]
-    assert [(one["kind"], one["name"], one["rule"], one["sources"]) for one in reply["entities"]] == [
-        ("CONCEPT", "logical time", "model", ["doc:docs/one.md#p1"])
+    assert reply["entities"] == [
+        {"kind": "CONCEPT", "name": "logical time", "confidence": 0.8, "rule": "model",
+         "sources": ["doc:docs/one.md#p1"], "lines": [3]}
     ]  # fmt: skip
     made = reply["made"]
     assert (made["dropped"], made["is_measured"]) == (4, False)

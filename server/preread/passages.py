@@ -2,9 +2,11 @@
 
 import re
 import sqlite3
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.documents import reading, shelf
+from preread.documents.model import Part
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.services import Services
@@ -24,8 +26,19 @@ class Passage(NamedTuple):
     """A part of a document that a search found, best first."""
 
     path: str
-    part: int
-    lines: tuple[str, ...]
+    number: int
+    part: Part
+
+    @property
+    def source(self) -> str:
+        return str(Ref("doc", self.path, self.number))
+
+
+class Sentence(NamedTuple):
+    """A sentence on one line, and the line of its part that it begins on."""
+
+    line: int
+    text: str
 
 
 def index(services: Services) -> None:
@@ -69,16 +82,25 @@ def search(services: Services, text: str, limit: int) -> list[Passage]:
     rows = db.use(services.layout, lambda it: it.execute(sql, (query, limit)).fetchall())
     found = []
     for path, part in rows:
-        lines = reading.read(services.tree, path).document.parts[part - 1].lines
-        found.append(Passage(path, part, lines))
+        parts = reading.read(services.tree, path).document.parts
+        found.append(Passage(path, part, parts[part - 1]))
     return found
 
 
-def sentences(lines: tuple[str, ...]) -> list[str]:
-    """The sentences of a part, each on one line; what is longer than MAX_SENTENCE is left out."""
+def sentences(part: Part) -> Iterator[Sentence]:
+    """The sentences of a part, without its heading and what is longer than MAX_SENTENCE."""
+    lines = list(part.lines)
+    if lines and lines[0].strip("# ") == part.title and not part.title.endswith((".", "!", "?")):
+        lines[0] = ""
     blocks = BLOCK.split(HEADING.sub(r"\n\g<0>\n", "\n".join(lines)))
-    found = [one for block in blocks for one in SENTENCE.split(" ".join(block.split()))]
-    return [one for one in found if 0 < len(one) <= MAX_SENTENCE]
+    # Only white space is taken away, so that counting words says which line a sentence is on.
+    places = [number for number, line in enumerate(lines, 1) for _ in line.split()]
+    words = 0
+    for block in blocks:
+        for text in filter(None, SENTENCE.split(" ".join(block.split()))):
+            if len(text) <= MAX_SENTENCE:
+                yield Sentence(places[words], text)
+            words += len(text.split())
 
 
 def sentences_about(services: Services, text: str, limit: int) -> list[tuple[str, str]]:
@@ -86,8 +108,7 @@ def sentences_about(services: Services, text: str, limit: int) -> list[tuple[str
     terms = {term[:STEM] for term in WORD.findall(text.lower()) if len(term) > 2}
     found = []
     for place, passage in enumerate(search(services, text, MAX_PARTS)):
-        source = str(Ref("doc", passage.path, passage.part))
-        for sentence in sentences(passage.lines):
+        for _, sentence in sentences(passage.part):
             shared = terms & {word[:STEM] for word in WORD.findall(sentence.lower())}
-            found += [(-len(shared), place, sentence, source)] if shared else []
+            found += [(-len(shared), place, sentence, passage.source)] if shared else []
     return [(sentence, source) for _, _, sentence, source in sorted(found)[:limit]]

@@ -14,7 +14,7 @@ from preread.gates import fence
 from preread.gates.feature_names import PROJECT
 from preread.infra import assets, atomic, db
 from preread.infra.reading import plain_bytes
-from preread.literature.extraction import Paper
+from preread.literature.extraction import Paper, joined
 from preread.literature.model import Entity, EntityKind, Relation, RelationKind
 from preread.services import Services
 
@@ -139,20 +139,21 @@ def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], 
     texts = {number: plain(text) for number, text in piece.parts.items()}
     entities, relations = [], []
     for one in names.entities:
-        source = _shown(piece.paper, texts, one.quote, (one.name,))
-        if source and one.kind in ENTITIES:
+        place = _shown(piece.paper, texts, one.quote, (one.name,))
+        if place and one.kind in ENTITIES:
             entities.append(
                 Entity(
                     kind=cast("EntityKind", one.kind),
                     name=plain(one.name),
                     confidence=CONFIDENCE,
                     rule="model",
-                    sources=(source,),
+                    sources=(place.source,),
+                    lines=(place.line,),
                 )
             )
     for link in names.relations:
-        source = _shown(piece.paper, texts, link.quote, (link.source or link.target, link.target))
-        if source and link.kind in RELATIONS:
+        place = _shown(piece.paper, texts, link.quote, (link.source or link.target, link.target))
+        if place and link.kind in RELATIONS:
             relations.append(
                 Relation(
                     source=plain(link.source) or piece.paper.title,
@@ -160,7 +161,8 @@ def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], 
                     target=plain(link.target),
                     confidence=CONFIDENCE,
                     rule="model",
-                    sources=(source,),
+                    sources=(place.source,),
+                    lines=(place.line,),
                     quote=plain(link.quote),
                 )
             )
@@ -173,9 +175,21 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _shown(paper: Paper, texts: dict[int, str], quote: str, names: Iterable[str]) -> str:
-    """The part that contains the quote, if that contains the names; empty for none."""
+class _Place(NamedTuple):
+    """The part that contains a quote, and the line that it begins on."""
+
+    source: str
+    line: int | None
+
+
+def _shown(paper: Paper, texts: dict[int, str], quote: str, names: Iterable[str]) -> _Place | None:
+    """Where the quote is, if it contains the names."""
     words = plain(quote)
     if not words or not all(plain(name) and plain(name) in words for name in names):
-        return ""
-    return next((paper.cite(part) for part, text in texts.items() if words in text), "")
+        return None
+    part = next((part for part, text in texts.items() if words in text), None)
+    if part is None:
+        return None
+    text, line_at = joined(paper.document.parts[part - 1].lines)
+    at = text.find(words)  # a quote may begin in the part's title
+    return _Place(paper.cite(part), line_at(at) if at >= 0 else None)

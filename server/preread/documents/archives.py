@@ -114,7 +114,13 @@ def docx(data: bytes) -> Document:
         lines += [text] if text else []
     parts += [Part(tuple(lines), title)] if lines or not parts else []
     warnings = ("it has macros, which were not run",) if _has_macros(archive) else ()
-    return Document(tuple(parts), _core(archive.xml("docProps/core.xml")), tuple(tables), warnings)
+    return Document(tuple(parts), _about(archive, parts), tuple(tables), warnings)
+
+
+def _about(archive: Archive, parts: list[Part]) -> dict[str, str]:
+    """Without a title of its own, a document has that of its first part."""
+    title = {"title": parts[0].title} if parts and parts[0].title else {}
+    return title | _core(archive.xml("docProps/core.xml"))
 
 
 def _has_macros(archive: Archive) -> bool:
@@ -164,7 +170,7 @@ def pptx(data: bytes) -> Document:
         tables += [Table(place, rows) for rows in _slide_tables(root)]
         parts.append(Part(tuple(lines), lines[0] if lines else ""))
     warnings = ("it has macros, which were not run",) if _has_macros(archive) else ()
-    about = {"pages": str(len(parts)), **_core(archive.xml("docProps/core.xml"))}
+    about = {"pages": str(len(parts)), **_about(archive, parts)}
     return Document(tuple(parts), about, tuple(tables), warnings)
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 MAX_PAGES = 1_500
-HYPHEN = re.compile("[\ufffe\u00ad](?:\r?\n)?")  # a word that was divided at the end of a line
+# A word that was divided at the end of a line. pdfium writes U+0002 instead of a hyphen and the end
+# of the line, whatever follows; before a capital or a digit it is a hyphen: UTF-8.
+HYPHEN = re.compile("[\ufffe\u00ad](?:\r?\n)?|\x02(?=[^\\W\\d_A-Z])")
 DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 FAULTS = {3: ("damaged", "it is no PDF, or a damaged one"), 4: ("encrypted", "it is encrypted"),
           5: ("encrypted", "it uses a security handler that is not supported")}  # fmt: skip
@@ -55,7 +57,7 @@ def _page(pdf: "PdfDocument", number: int) -> tuple[Part, list[Table]]:
     page = pdf[number]
     text_page = page.get_textpage()
     try:
-        text = HYPHEN.sub("", text_page.get_text_bounded())
+        text = HYPHEN.sub("", text_page.get_text_bounded()).replace("\x02", "-")
         tables = [Table(number + 1, rows) for rows in pdf_tables.tables(page, text_page)]
     finally:
         text_page.close()

@@ -53,21 +53,23 @@ def _list(document: Document) -> list[tuple[int, int, str]]:
 
 
 def text_of(document: Document) -> list[tuple[str, ...]]:
-    """The lines of each part, without its list of references."""
+    """The lines of each part; those of its list of references are empty."""
     entries, behind = references(document), _list(document)
     if not entries:
         return [part.lines for part in document.parts]
     first, last = behind[0][:2], (entries[-1].part, entries[-1].line)
     return [
         tuple(
-            line for place, line in enumerate(part.lines, 1) if not first <= (number, place) <= last
+            "" if first <= (number, place) <= last else line
+            for place, line in enumerate(part.lines, 1)
         )
         for number, part in enumerate(document.parts, 1)
     ]
 
 
 def _entries(lines: list[tuple[int, int, str]]) -> Iterator[Reference]:
-    is_marked = sum(bool(MARK.match(line)) for *_, line in lines[:40]) > 1
+    marks = [bool(MARK.match(line)) for *_, line in lines[:40] if line.strip()]
+    is_marked = sum(marks) > 1 or marks[:1] == [True]  # a list of one entry begins with it
     begins = MARK if is_marked else NAMED
     entry: list[str] = []
     at = (0, 0)

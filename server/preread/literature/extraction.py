@@ -1,15 +1,16 @@
 """Entities and relations of documents, by rules."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import NamedTuple
 
 from preread import passages
 from preread.documents.model import Document
 from preread.documents.references import Reference, references, text_of
 from preread.literature.measured import confidence
-from preread.literature.model import Entity, EntityKind, Relation
+from preread.literature.model import Entity, EntityKind, Relation, RelationKind
 from preread.literature.rules import CODE, ENTITIES, RELATIONS, EntityRule
 from preread.sources import Ref
 
@@ -60,11 +61,15 @@ def merged(entities: Iterable[Entity], threshold: float) -> list[Entity]:
 
 
 def _joined(known: Entity, one: Entity) -> Entity:
-    sources = tuple(dict.fromkeys((*known.sources, *one.sources)))[:MAX_SOURCES]
+    places = dict(zip(known.sources, known.lines, strict=True))
+    for source, line in zip(one.sources, one.lines, strict=True):
+        places[source] = places.get(source) or line
+    kept = tuple(places)[:MAX_SOURCES]
     best = max(known, one, key=lambda it: it.confidence)
     return known.model_copy(
-        update={"sources": sources, "confidence": best.confidence, "rule": best.rule}
-    )
+        update={"sources": kept, "lines": tuple(map(places.get, kept)),
+                "confidence": best.confidence, "rule": best.rule}
+    )  # fmt: skip
 
 
 def named(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
@@ -79,34 +84,43 @@ def _authors(paper: Paper) -> Iterator[Entity]:
     for name in map(str.strip, given.split(";" if ";" in given else ",")):
         words = name.split()
         if len(words) > 1 and words[0][0].isupper() and words[-1][0].isupper():
-            yield _entity("PERSON", name, "metadata", paper.cite(1))
+            yield _entity("PERSON", name, "metadata", paper.cite(1), None)
 
 
 def _cited(paper: Paper) -> Iterator[Entity]:
     for one in references(paper.document):
         if one.title:
-            yield _entity("WORK", one.title, "reference", paper.cite(one.part))
+            yield _entity("WORK", one.title, "reference", paper.cite(one.part), one.line)
 
 
 def _in_text(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
     given = [(kind, term, _word(term, re.IGNORECASE), "schema") for kind, term in terms]
     given += [("PERSON", it.name, _word(it.name), "author") for it in _authors(paper)]
     for number, lines in enumerate(text_of(paper.document), 1):
-        text = " ".join(" ".join(lines).split())
+        text, line_at = joined(lines)
         source = paper.cite(number)
-        for rule, name in _matches(text):
-            yield _entity(rule.kind, name, rule.name, source)
+        for rule, name, at in _matches(text):
+            yield _entity(rule.kind, name, rule.name, source, line_at(at))
         for kind, name, pattern, rule_name in given:
-            if pattern.search(text):
-                yield _entity(kind, name, rule_name, source)
+            if match := pattern.search(text):
+                yield _entity(kind, name, rule_name, source, line_at(match.start()))
+
+
+def joined(lines: Sequence[str]) -> tuple[str, Callable[[int], int]]:
+    """Lines as one text with single blanks, and which line a place in it is on."""
+    plain = [" ".join(line.split()) for line in lines]
+    numbers = [number for number, line in enumerate(plain, 1) if line]
+    begins = list(accumulate((len(plain[number - 1]) + 1 for number in numbers), initial=0))
+    text = " ".join(filter(None, plain))
+    return text, lambda at: numbers[bisect_right(begins, at) - 1]
 
 
 def _word(term: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(term)}(?!\w)", flags)
 
 
-def _matches(text: str) -> Iterator[tuple[EntityRule, str]]:
-    """What each rule sees in a text; a piece of code is only what the first rule says it is."""
+def _matches(text: str) -> Iterator[tuple[EntityRule, str, int]]:
+    """What each rule sees in a text, and where; of code, the first rule that sees it has it."""
     taken: set[int] = set()
     for rule in ENTITIES:
         for match in rule.pattern.finditer(text):
@@ -115,11 +129,14 @@ def _matches(text: str) -> Iterator[tuple[EntityRule, str]]:
                 if not taken.isdisjoint(places):
                     continue
                 taken.update(places)
-            yield rule, match[1].strip()
+            yield rule, match[1].strip(), match.start(1)
 
 
-def _entity(kind: EntityKind, name: str, rule: str, source: str) -> Entity:
-    return Entity(kind=kind, name=name, confidence=confidence(rule), rule=rule, sources=(source,))
+def _entity(kind: EntityKind, name: str, rule: str, source: str, line: int | None) -> Entity:
+    return Entity(
+        kind=kind, name=name, confidence=confidence(rule), rule=rule, sources=(source,),
+        lines=(line,),
+    )  # fmt: skip
 
 
 def relations(
@@ -131,7 +148,14 @@ def relations(
     found: list[Relation] = []
     for paper in every:
         found += [
-            _relation(paper.title, "cites", _known(one, titles), "reference", paper, one.part)
+            _relation(
+                paper.title,
+                "cites",
+                _known(one, titles),
+                "reference",
+                paper.cite(one.part),
+                one.line,
+            )
             for one in references(paper.document)
             if one.title
         ]
@@ -155,7 +179,7 @@ def _mentions(paper: Paper, parts: dict[int, list[Entity]]) -> Iterator[Relation
     for entity in dict.fromkeys(one for named in parts.values() for one in named):
         yield Relation(
             source=paper.title, kind="mentions", target=entity.name, rule=entity.rule,
-            confidence=entity.confidence, sources=entity.sources,
+            confidence=entity.confidence, sources=entity.sources, lines=entity.lines,
         )  # fmt: skip
     for part, named in parts.items():
         if len(named) > 1:
@@ -164,14 +188,14 @@ def _mentions(paper: Paper, parts: dict[int, list[Entity]]) -> Iterator[Relation
 
 def _together(paper: Paper, part: int, named: list[Entity]) -> Iterator[Relation]:
     words = [(one, _word(one.name)) for one in named]
-    for sentence in passages.sentences(paper.document.parts[part - 1].lines):
+    for line, sentence in passages.sentences(paper.document.parts[part - 1]):
         there = [one for one, pattern in words if pattern.search(sentence)]
         for one, other in combinations(there[:MAX_TOGETHER], 2):
             if one.name != other.name:
                 yield Relation(
                     source=one.name, kind="mentioned_with", target=other.name, rule=one.rule,
                     confidence=round(one.confidence * other.confidence, 2),
-                    sources=(paper.cite(part),), quote=sentence,
+                    sources=(paper.cite(part),), lines=(line,), quote=sentence,
                 )  # fmt: skip
 
 
@@ -190,23 +214,21 @@ def _known(one: Reference, titles: dict[str, str]) -> str:
 
 def said(paper: Paper, part: int) -> Iterator[Relation]:
     """The relations that sentences of one part say."""
-    for sentence in passages.sentences(paper.document.parts[part - 1].lines):
+    for line, sentence in passages.sentences(paper.document.parts[part - 1]):
         for rule in RELATIONS:
             for match in rule.pattern.finditer(sentence):
                 *source, target = match.groups()
                 begin = source[0] if source and source[0].lower() not in PRONOUNS else paper.title
                 yield _relation(
-                    begin, rule.kind, target,
-                    rule.name, paper, part, sentence,
-                )  # fmt: skip
+                    begin, rule.kind, target, rule.name, paper.cite(part), line, sentence
+                )
 
 
 def _relation(
-    source: str, kind: str, target: str, rule: str, paper: Paper, part: int,
+    source: str, kind: RelationKind, target: str, rule: str, cited: str, line: int,
     quote: str = "",
 ) -> Relation:  # fmt: skip
-    return Relation.model_validate(
-        {"source": source, "kind": kind, "target": target,
-         "confidence": confidence(rule), "rule": rule, "sources": (paper.cite(part),),
-         "quote": quote}
+    return Relation(
+        source=source, kind=kind, target=target, confidence=confidence(rule), rule=rule,
+        sources=(cited,), lines=(line,), quote=quote,
     )  # fmt: skip

@@ -11,6 +11,7 @@ EntityKind = Literal[
     "WORK", "DOCUMENT",
 ]  # fmt: skip
 RelationKind = Literal["cites", "defines", "extends", "contradicts", "mentions", "mentioned_with"]
+LINES = "On which line of each source, by its place; null if that is not known."
 
 
 class Entity(Model):
@@ -21,6 +22,7 @@ class Entity(Model):
     confidence: float = Field(description="The precision of its rule; a model's is an estimate.")
     rule: str
     sources: tuple[str, ...] = Field(description="The parts of documents that name it.")
+    lines: tuple[int | None, ...] = Field(description=LINES)
 
 
 class Relation(Model):
@@ -32,4 +34,5 @@ class Relation(Model):
     confidence: float
     rule: str
     sources: tuple[str, ...]
+    lines: tuple[int | None, ...] = Field(description=LINES)
     quote: str = Field("", description="The sentence that says it.")

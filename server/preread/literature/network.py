@@ -1,12 +1,10 @@
 """A graph of entities and relations: made, restricted by a schema, kept by its content's digest."""
 
 import hashlib
-import json
 import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -102,7 +100,7 @@ def network(
         nodes.setdefault(
             paper.title.casefold(),
             Entity(kind="DOCUMENT", name=paper.title, confidence=1.0, rule="document",
-                   sources=(paper.cite(1),)),
+                   sources=(paper.cite(1),), lines=(None,)),
         )  # fmt: skip
     for entity in entities:
         if not schema.kinds or entity.kind in schema.kinds:
@@ -130,7 +128,7 @@ def _end(nodes: dict[str, Entity], name: str, relation: Relation, schema: Schema
     if key not in nodes and (not schema.kinds or kind in schema.kinds):
         nodes[key] = Entity(
             kind=kind, name=name, confidence=relation.confidence, rule=relation.rule,
-            sources=relation.sources,
+            sources=relation.sources, lines=relation.lines,
         )  # fmt: skip
     return nodes.get(key)
 
@@ -155,7 +153,7 @@ def _place(layout: Layout, name: str) -> Path:
 
 def keep(layout: Layout, made: Network) -> str:
     """Keep a graph in the cache; its name, which is the digest of what is in it."""
-    data = json.dumps(made.model_dump(mode="json"), sort_keys=True).encode()
+    data = made.model_dump_json().encode()
     name = hashlib.sha256(data).hexdigest()[:12]
     atomic.write(_place(layout, name), data)
     return name
@@ -170,5 +168,4 @@ def kept(layout: Layout, name: str) -> Network:
             f"There is no graph {name[:40]!a}.",
             "`preread call graph.build` makes one.",
         )
-    value: dict[str, Any] = json.loads(data)
-    return Network.model_validate(value)
+    return Network.model_validate_json(data)

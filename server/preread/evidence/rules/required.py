@@ -7,7 +7,6 @@ from preread import passages
 from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
-from preread.sources import Ref
 
 MAX_PARTS, MAX_FOUND = 12, 10
 MIN_ABOUT = 0.5  # of a sentence that has not the feature's whole name
@@ -20,13 +19,12 @@ def find(view: View) -> Iterator[Found]:
         return
     found = []
     for passage in passages.search(view.services, " ".join(view.query.all), MAX_PARTS):
-        source = str(Ref("doc", passage.path, passage.part))
-        for sentence in passages.sentences(passage.lines):
+        for _, sentence in passages.sentences(passage.part):
             about = max(view.relevance.of(sentence), view.relevance.has_feature(sentence))
             quoted = quoting.whole(sentence, passages.MAX_SENTENCE)
             if quoted and about >= MIN_ABOUT:
                 score = 0.5 * bool(DEMAND.search(sentence)) + 0.5 * about
-                found.append(Found(quoted, (source,), score))
+                found.append(Found(quoted, (passage.source,), score))
     yield from sorted(found, key=lambda one: -one.score)[:MAX_FOUND]
 
 

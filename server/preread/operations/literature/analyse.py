@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from heapq import nsmallest
 from typing import Literal
 
 from pydantic import Field
@@ -32,13 +33,13 @@ class Row(Model):
 
     name: str
     kind: str = ""
-    value: float
+    value: float = Field(description="Of `communities` the number of its own; 1 is the largest.")
     other: str = ""
     sources: tuple[str, ...] = ()
 
 
 class AnalyseReply(Model):
-    """The measure, the highest value first."""
+    """The measure, the highest value first; communities, the largest first, and years in order."""
 
     rows: tuple[Row, ...]
     edges: tuple[tuple[str, str, str], ...] = Field((), description="Source, kind, target.")
@@ -55,18 +56,15 @@ async def analyse(context: Context, request: AnalyseRequest) -> AnalyseReply:
 
 def _analyse(services: Services, request: AnalyseRequest) -> AnalyseReply:
     found, check = network.kept(services.layout, request.graph), services.progress.check
-    rows, is_exact = _measured(found, request.analysis_type, check)
-    top = sorted(rows, key=lambda one: -one.value)[: request.limit]
-    names = {one.name for one in top}
-    edges = [
+    rows, is_exact = _measured(found, request.analysis_type, request.limit, check)
+    names = {one.name for one in rows} if request.output_format == "graph" else set()
+    edges = (
         (found.nodes[one.source].name, one.kind, found.nodes[one.target].name)
         for one in found.edges
-    ]
+    )
     return AnalyseReply(
-        rows=tuple(top),
-        edges=tuple(one for one in edges if {one[0], one[2]} <= names)
-        if request.output_format == "graph"
-        else (),
+        rows=tuple(rows),
+        edges=tuple(one for one in edges if {one[0], one[2]} <= names) if names else (),
         vectors=_vectors(found, check) if request.output_format == "vectors" else {},
         is_exact=is_exact,
         made=found.made,
@@ -74,21 +72,28 @@ def _analyse(services: Services, request: AnalyseRequest) -> AnalyseReply:
 
 
 def _measured(
-    found: Network, measure: Measure, check: Callable[[], None]
+    found: Network, measure: Measure, limit: int, check: Callable[[], None]
 ) -> tuple[list[Row], bool]:
     if measure == "over_time":
         years = Counter(found.years.get(one.source, 0) for one in found.edges)
-        return [Row(name=str(year), value=count) for year, count in years.items() if year], True
+        return [Row(name=f"{one}", value=years[one]) for one in sorted(years) if one][:limit], True
     around = measures.neighbours(
         len(found.nodes), network.pairs(found, directed=False), directed=False
     )
     if measure == "bridges":
         return [
             _row(found, a, 1.0).model_copy(update={"other": found.nodes[b].name})
-            for a, b in measures.bridges(around)
+            for a, b in measures.bridges(around)[:limit]
         ], True
     values, is_exact = _values(found, around, measure, check)
-    return [_row(found, place, value) for place, value in enumerate(values)], is_exact
+    # The highest first; of communities, which are numbered, the first, with its centre first.
+    order = (
+        [(value, -len(around[place])) for place, value in enumerate(values)]
+        if measure == "communities"
+        else [(-value, 0) for value in values]
+    )
+    top = nsmallest(limit, range(len(values)), key=order.__getitem__)
+    return [_row(found, place, values[place]) for place in top], is_exact
 
 
 def _values(
@@ -99,11 +104,18 @@ def _values(
     if measure == "degree":
         return [float(len(one)) for one in around], True
     if measure == "communities":
-        return [float(label) for label in measures.communities(around, check)], True
+        return [float(one) for one in _numbered(measures.communities(around, check))], True
     following = measures.neighbours(
         len(found.nodes), network.pairs(found, directed=True), directed=True
     )
     return measures.pagerank(following), True
+
+
+def _numbered(labels: list[int]) -> list[int]:
+    """The communities as numbers, 1 for the largest."""
+    ranked = (label for label, _ in Counter(labels).most_common())
+    numbers = {label: number for number, label in enumerate(ranked, 1)}
+    return [numbers[label] for label in labels]
 
 
 def _row(found: Network, place: int, value: float) -> Row:
