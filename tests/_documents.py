@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 GROUPS = {
     "context": "dossiers", "builds": "builds that run", "knowledge": "facts", "memory": "what people and agents remember",
-    "documents": "documents", "integrity": "damage and backups", "history": "how facts came about and changed",
+    "documents": "documents", "graph": "documents", "integrity": "damage and backups", "history": "how facts came about and changed",
     "workflow": "steps of the work", "worktree": "work in folders of its own", "agent": "agents", "attention": "what has attention", "session": "who else works here",
     "audit": "what was called", "config": "set-up",
 }  # fmt: skip

@@ -85,6 +85,7 @@ SCRIPT: dict[str, State | Params] = {
     "documents.entities": {},
     "documents.relations": {},
     "documents.workflow": {"tool_calls": [{"method": "documents.list"}]},
+    "documents.workflows": {},
     "graph.build": {},
     "graph.analyse": graph,
     "graph.report": graph,
@@ -125,6 +126,7 @@ SCRIPT: dict[str, State | Params] = {
     # for people
     "agent.execute": {"kind": "review", "task": "Read the diff"},
     "knowledge.graph": {"feature": "checkout"},
+    "graph.save": {"folder": "report"},
     "config.configure_semantic": {"weight": 0.7},
     "config.gates": {"action": "explain", "paths": ["tests/test_checkout.py"]},
     "config.call": {"method": "context.status"},

@@ -6,6 +6,8 @@ import io
 import json
 import random
 import re
+import shutil
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -208,6 +210,42 @@ async def test_a_graph_is_built_measured_reported_and_exported(loaded: Path) -> 
     assert json.loads(texts["csl-json"])[0]["DOI"] == "10.1145/359545.359563"
 
 
+async def test_a_report_is_written_with_figures_and_exports(loaded: Path) -> None:
+    (loaded / "docs" / "two.md").write_text(TWO.replace("CAP", "[CAP](x)"))
+    params = {"folder": "out", "threshold": 0.5, "schema_path": "words.toml"}
+    tried = await answer(
+        loaded, {"method": "graph.save", "params": params, "options": {"dry_run": True}}
+    )
+    assert len(tried["result"]["changes"]) == 8
+    assert not (loaded / "out").exists()
+    reply = await called(loaded, "graph.save", **params)
+    there = {path.name: path.read_text() for path in (loaded / "out").iterdir()}
+    assert set(reply["files"]) == set(there)
+    report = there["report.md"]
+    assert "- Clocks of the till [1]\n- Rules of the drawer, 2020 [2]\n" in report
+    assert "tick\\_all()" in report
+    for name in re.findall(r"\]\((.+?)\)", report):
+        ET.fromstring(there[name])
+    around = ET.fromstring(there["figure-2.svg"])
+    drawn = [one.text for one in around.findall("{*}text")]
+    assert set(drawn) >= {"cites", "DOCUMENT", "METHOD", "Clocks of the till [1]"}
+    assert "title = {Rules of the drawer}" in there["works.bib"]
+    quiet = await called(loaded, "graph.build", paths=["docs/two.md"])
+    told = (await called(loaded, "graph.report", graph=quiet["graph"]))["markdown"]
+    assert "None that a document cites, defines, extends or contradicts anything" in told
+
+
+async def test_communities_are_numbered_by_size_and_rows_are_in_their_order(loaded: Path) -> None:
+    built = await called(loaded, "graph.build", threshold=0.5)
+    rows = (
+        await called(loaded, "graph.analyse", graph=built["graph"], analysis_type="communities")
+    )["rows"]
+    sizes = Counter(row["value"] for row in rows)
+    assert [row["value"] for row in rows] == sorted(row["value"] for row in rows)
+    assert sorted(sizes) == [float(number) for number in range(1, len(sizes) + 1)]
+    assert [sizes[one] for one in sorted(sizes)] == sorted(sizes.values(), reverse=True)
+
+
 async def test_a_schema_restricts_kinds_and_edges(loaded: Path) -> None:
     (loaded / "words.toml").write_text(
         'kinds = ["WORK", "DOCUMENT"]\n[edges]\ncites = [["DOCUMENT", "DOCUMENT"]]\n'
@@ -279,10 +317,37 @@ async def test_a_chain_of_calls_replays_to_the_same_results_or_says_what_changed
         loaded, "documents.workflow", workflow_id=chain["metadata"]["workflow_id"]
     )
     assert (len(chained["results"]), chained.get("changed", [])) == (2, [])
+    assert chained["tool_calls"][1]["params"] == last["params"]
+    (loaded / "docs" / "two.md").write_text(TWO.replace("CAP", "BASE"))
+    shutil.rmtree(loaded / ".project" / ".cache" / "literature")
+    moved = await called(loaded, "documents.workflow", workflow_id=chain["metadata"]["workflow_id"])
+    assert moved["changed"] == [
+        "1 graph.build: docs/two.md changed", "2 graph.analyse: docs/two.md changed",
+    ]  # fmt: skip
+    assert moved["results"][1] == (
+        await called(
+            loaded, "graph.analyse", graph=moved["results"][0]["graph"], analysis_type="degree"
+        )
+    )
+    (loaded / "docs" / "two.md").rename(loaded / "two.md")
+    gone = await called(loaded, "documents.workflow", workflow_id=chain["metadata"]["workflow_id"])
+    assert gone["changed"] == [
+        "1 graph.build: E_NOT_FOUND There is no file docs/two.md.",
+        "2 graph.analyse: E_USAGE Call 1, which this one follows, failed.",
+    ]
+    (loaded / "two.md").rename(loaded / "docs" / "two.md")
+    await called(loaded, "documents.load")  # calls of a batch run at the same time
     batch = await answer(loaded, {"batch": [calls[0], {"method": "documents.list"}]})
     record = batch["metadata"]["workflow_id"]
     several = await called(loaded, "documents.workflow", workflow_id=record)
     assert [one["method"] for one in several["tool_calls"]] == ["documents.load", "documents.list"]
+    listed = (await called(loaded, "documents.workflows"))["workflows"]
+    assert {one["workflow_id"]: one["methods"] for one in listed} == {
+        made["workflow_id"]: ["documents.load", "build_knowledge_graph", "graph.analyse"],
+        chain["metadata"]["workflow_id"]: ["graph.build", "graph.analyse"],
+        record: ["documents.load", "documents.list"],
+    }
+    assert all(one["documents"] == ["docs/one.md", "docs/two.md"] for one in listed)
     assert several.get("changed", []) == []
     other = {"method": "graph.build", "params": {}, "then": {"method": "context.status"}}
     for state in (other, last | {"params": {}}):  # not only documents; no chain
@@ -290,6 +355,7 @@ async def test_a_chain_of_calls_replays_to_the_same_results_or_says_what_changed
     for bad in (
         [{"method": "context.load"}],
         [{"method": "graph.analyse", "params": {"graph": "$1.graph"}}],
+        [{"method": "graph.build", "after": 1}],
     ):
         reply = await answer(
             loaded, {"method": "documents.workflow", "params": {"tool_calls": bad}}

@@ -102,9 +102,13 @@ class Layout:
         """Copies of documents from outside, and the list of the documents that count."""
         return self.project / "documents"
 
+    @property
+    def document_workflows(self) -> Path:
+        """The records of chains of calls on documents."""
+        return self.state / "document-workflows"
+
     def document_workflow(self, name: str) -> Path:
-        """The record of a chain of calls on documents."""
-        return self.state / "document-workflows" / f"{name}.json"
+        return self.document_workflows / f"{name}.json"
 
     @cached_property
     def loaded(self) -> Path:

@@ -8,6 +8,7 @@ from preread.cli.terminal import Block, Marked
 if TYPE_CHECKING:
     from preread.operations.documents.load import LoadReply
     from preread.operations.documents.read import ReadReply
+    from preread.operations.literature.save import SaveReply
 
 
 def load(reply: "LoadReply") -> Iterator[Block]:
@@ -27,3 +28,7 @@ def read(reply: "ReadReply") -> Iterator[Block]:
     for one in reply.references:
         yield f"[{one.label}] {one.text}"
     yield from (Marked("note", f": {warning}") for warning in reply.warnings)
+
+
+def report(reply: "SaveReply") -> Iterator[Block]:
+    yield f"{reply.folder}: {', '.join(reply.files)}"

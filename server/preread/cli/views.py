@@ -48,6 +48,7 @@ QUOTING = (
 # What these print is Preread's own, or what was given on the command line, beside names and paths.
 OWN = (
     "context.status", "context.check", "context.wrong", "context.remove", "integrity.repair",
+    "graph.save",
     "integrity.backups", "integrity.restore", "integrity.gc", "memory.remember", "memory.decide",
     "session.say", "audit.log", "workflow.state", "config.ops", "config.get", "config.init",
     "config.doctor", "config.gates", "config.install_client", "worktree.create", "worktree.list",
@@ -287,6 +288,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "memory.recall": recall,
     "documents.load": document_views.load,
     "documents.read": document_views.read,
+    "graph.save": document_views.report,
     "attention.cognitive_status": attention,
     "attention.wm_consolidate": consolidated,
     "session.who_is_here": here,

@@ -1,7 +1,7 @@
 """Figures of a report as SVG, with a title and a description for those who do not see them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -11,6 +11,7 @@ from preread.literature.network import Network
 WIDTH, ROW, LABEL, MARGIN = 760, 24, 380, 20  # pixels
 MAX_LABEL = 48  # characters
 RADIUS = 190  # of the circle that nodes are on
+STATED = frozenset({"cites", "defines", "extends", "contradicts"})
 COLOURS = {
     "DOCUMENT": "#1b4965", "WORK": "#2f6690", "PERSON": "#7b2d8b", "ORG": "#b5651d",
     "CONCEPT": "#2a6f4e", "THEORY": "#5a7d2a", "METHOD": "#3a7ca5", "SYMBOL": "#52616b",
@@ -45,7 +46,10 @@ def bars(found: Network, shown: Sequence[Shown], title: str) -> str:
 
 
 def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
-    """The nodes on a circle, with a line for each relation between two of them."""
+    """The nodes on a circle, with a line for each relation between two of them.
+
+    What is more than a mention is solid and says what it is; below is what the colours mean.
+    """
     height = 2 * (RADIUS + 2 * MARGIN)
     middle = (WIDTH / 2, height / 2)
     places = {}
@@ -57,12 +61,16 @@ def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
     said = [
         f"{found.nodes[one.source].name} {one.kind} {found.nodes[one.target].name}" for one in links
     ]
-    root = _svg(height, title, "; ".join(said) or "No relations between these.")
+    root = _svg(height + ROW, title, "; ".join(said) or "No relations between these.")
     for link, text in zip(links, said, strict=True):
         (x, y), (to_x, to_y) = places[link.source], places[link.target]
         ends = {"x1": str(x), "y1": str(y), "x2": str(to_x), "y2": str(to_y)}
-        line = ET.SubElement(root, "line", {**ends, "stroke": "#8a949e", "stroke-opacity": "0.6"})
+        look = {} if link.kind in STATED else {"stroke-dasharray": "3 3", "stroke-opacity": "0.6"}
+        line = ET.SubElement(root, "line", {**ends, "stroke": "#5c6670", **look})
         ET.SubElement(line, "title").text = clean(f"{text} ({', '.join(link.sources)})")
+        if link.kind in STATED:
+            at = {"x": f"{(x + to_x) / 2:g}", "y": f"{(y + to_y) / 2 - 3:g}", "fill": "#5c6670"}
+            ET.SubElement(root, "text", {**at, "text-anchor": "middle"}).text = link.kind
     for one in shown:
         x, y = places[one.place]
         dot = {"cx": str(x), "cy": str(y), "r": "6", "fill": _colour(found, one)}
@@ -70,7 +78,17 @@ def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
         side = "start" if x >= middle[0] else "end"
         at = {"x": f"{x + (10 if side == 'start' else -10):g}", "y": f"{y + 4:g}"}
         ET.SubElement(root, "text", {**at, "text-anchor": side}).text = _label(found, one, 24)
+    _legend(root, dict.fromkeys(found.nodes[one.place].kind for one in shown), height)
     return ET.tostring(root, encoding="unicode")
+
+
+def _legend(root: ET.Element, kinds: Iterable[str], y: float) -> None:
+    x = float(MARGIN)
+    for kind in kinds:
+        dot = {"cx": f"{x:g}", "cy": f"{y:g}", "r": "5", "fill": COLOURS[kind]}
+        ET.SubElement(root, "circle", dot)
+        ET.SubElement(root, "text", {"x": f"{x + 9:g}", "y": f"{y + 4:g}"}).text = kind
+        x += 30 + 8 * len(kind)
 
 
 def _svg(height: float, title: str, description: str) -> ET.Element:

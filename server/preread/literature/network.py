@@ -4,6 +4,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -162,10 +163,11 @@ def keep(layout: Layout, made: Network) -> str:
 def kept(layout: Layout, name: str) -> Network:
     """A graph by its name. Raises E_NOT_FOUND."""
     data = plain_bytes(_place(layout, name)) if ID.fullmatch(name) else None
-    if data is None:
-        raise PrereadError(
-            "E_NOT_FOUND",
-            f"There is no graph {name[:40]!a}.",
-            "`preread call graph.build` makes one.",
-        )
-    return Network.model_validate_json(data)
+    with suppress(ValidationError):  # of an older version
+        if data is not None:
+            return Network.model_validate_json(data)
+    raise PrereadError(
+        "E_NOT_FOUND",
+        f"There is no graph {name[:40]!a}.",
+        "`preread call graph.build` makes one.",
+    )

@@ -20,6 +20,12 @@ def resolved(value: Any, result: Any) -> Any:  # noqa: ANN401 - any JSON
     return value
 
 
+def passed_on(own: dict[str, Any], result: dict[str, Any], fields: set[str]) -> dict[str, Any]:
+    """The params of a call after a result, with what they take from it; whole if `fields` allow."""
+    params: dict[str, Any] = resolved(own, result)
+    return result | params if set(result) <= fields else params
+
+
 def target(result: Any, pointer: str) -> Any:  # noqa: ANN401 - any JSON
     """What a pointer like `#/facts/0/id` points to. Raises E_USAGE."""
     if pointer == "#":

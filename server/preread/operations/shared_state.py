@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import anyio
 from pydantic import ConfigDict, Field
@@ -20,6 +20,7 @@ from preread.models import Model
 from preread.operations import dispatch, paging, pointers, wording
 from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import parse
+from preread.operations.literature.records import Made
 from preread.operations.registry import AnswerNeeded, Context, Operation, Preview
 
 TOOL = wording.TOOL
@@ -60,6 +61,13 @@ class State(Model):
     then: dict[str, Any] | None = None
 
 
+class Link(NamedTuple):
+    """What a state of a chain follows, and its params before they took anything from it."""
+
+    after: int
+    params: dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Calls:
     """What all states of one call share."""
@@ -67,10 +75,11 @@ class Calls:
     context: Context
     operations: Mapping[str, Operation]
     face: str
-    # The calls that were made, with whole results.
-    made: list[tuple[dict[str, Any], dict[str, Any]] | None] = field(default_factory=list)
+    made: list[Made | None] = field(default_factory=list)  # None: not yet, or not at all
 
-    async def answer(self, given: Mapping[str, Any], depth: int = 0) -> State:
+    async def answer(
+        self, given: Mapping[str, Any], depth: int = 0, link: Link | None = None
+    ) -> State:
         """The state with its outcome. Raises only AnswerNeeded."""
         begun = time.monotonic()
         if depth == 0 and _is_nested_too_deep(given):
@@ -82,14 +91,14 @@ class Calls:
         except PrereadError as error:
             return _finished(_understood(given), begun, error=error)
         try:
-            return await self._timed(state, begun, depth)
+            return await self._timed(state, begun, depth, link)
         except AnswerNeeded:
             raise
         except Exception as error:
             failure = dispatch.expected(self.context.start, self.face, error)
             return _finished(state, begun, error=failure)
 
-    async def _timed(self, state: State, begun: float, depth: int) -> State:
+    async def _timed(self, state: State, begun: float, depth: int, link: Link | None) -> State:
         if depth > MAX_DEPTH:
             raise PrereadError("E_USAGE", f"`then` is nested more than {MAX_DEPTH} deep.")
         if state.batch is not None and state.then is not None:
@@ -108,14 +117,16 @@ class Calls:
         seconds = (state.options.timeout_ms or 0) / 1000 or None
         if state.batch is not None:
             return await self._batch(state, state.batch, seconds, begun, depth)
+        place = len(self.made)
+        self.made.append(None)  # calls of a batch begin in its order, and end in any
         with anyio.move_on_after(seconds) as scope:
-            done = await self._one(state, begun)
+            done = await self._one(state, begun, place, link)
         if scope.cancelled_caught:
             return _finished(state, begun, error=_timed_out([state.method], 1))
         if state.then is None:
             return done
         left = None if seconds is None else max(0.001, seconds - (time.monotonic() - begun))
-        return await self._then(done, state.then, left, depth)
+        return await self._then(done, state.then, left, depth, place)
 
     def _check_namespace(self, namespace: str | None) -> None:
         root = resolve.find_root(self.context.start) if namespace else None
@@ -126,11 +137,9 @@ class Calls:
                 "Leave `namespace` out.",
             )
 
-    async def _one(self, state: State, begun: float) -> State:
+    async def _one(self, state: State, begun: float, place: int, link: Link | None) -> State:
         agent = self.context.is_agent
         operation = dispatch.find(self.operations, state.method, for_agent=agent)
-        place = len(self.made)
-        self.made.append(None)  # calls of a batch begin in its order, and end in any
         params = agent_methods.params(state.method, state.params)
         request = parse(operation.request, params, operation.name)
         options, metadata = state.options, dict(state.metadata)
@@ -143,7 +152,8 @@ class Calls:
             reply = await dispatch.run(context, operation, request)
             name = operation.name
         result = reply.model_dump(mode="json", exclude_none=True)
-        self.made[place] = {"method": name, "params": params}, result
+        given, after = (link.params, link.after) if link else (params, None)
+        self.made[place] = Made({"method": name, "params": given}, result, after)
         if operation.pages and operation.pages in result:
             call = {"method": operation.name, "params": state.params}
             page = paging.page(result, operation.pages, call, options.limit, options.cursor or "")
@@ -193,13 +203,15 @@ class Calls:
         return _finished(state.model_copy(update={"batch": dumped}), begun, error=error)
 
     async def _then(
-        self, done: State, following: dict[str, Any], seconds: float | None, depth: int
+        self, done: State, following: dict[str, Any], seconds: float | None, depth: int, place: int
     ) -> State:
         """`done` with the state after it, which gets its result: whole, or by pointers."""
         if done.error is not None or done.result is None:
             return done
         result = done.result["content"] if done.options.as_ == "tool_result" else done.result
         given = dict(following)
+        own = following.get("params")
+        link = Link(place, own if isinstance(own, dict) else {})
         try:
             given["params"] = self._passed_on(given, result)
         except PrereadError as error:  # what came before has happened, and is told
@@ -207,18 +219,15 @@ class Calls:
         if seconds is not None and isinstance(given.get("options", {}), dict):
             own = {"timeout_ms": max(1, round(seconds * 1000))}
             given["options"] = own | given.get("options", {})
-        answer = await self.answer(given, depth + 1)
+        answer = await self.answer(given, depth + 1, link)
         return done.model_copy(update={"then": dump(answer), "error": answer.error})
 
     def _passed_on(self, given: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         """The params of the state after, with what they take from the result before it."""
-        own = given.get("params")
-        params: dict[str, Any] = pointers.resolved(own if isinstance(own, dict) else {}, result)
-        if isinstance(method := given.get("method"), str):
-            fields = dispatch.find(self.operations, method).request.model_fields
-            if set(result) <= set(fields):  # the next method accepts it whole
-                params = result | params
-        return params
+        own, method, fields = given.get("params"), given.get("method"), set[str]()
+        if isinstance(method, str):
+            fields = set(dispatch.find(self.operations, method).request.model_fields)
+        return pointers.passed_on(own if isinstance(own, dict) else {}, result, fields)
 
 
 async def perform(
@@ -227,11 +236,10 @@ async def perform(
     """Run what a state asks for; the state with its outcome. Raises only AnswerNeeded."""
     calls = Calls(context, operations, face)
     done = await calls.answer(given)
-    made = [one for one in calls.made if one is not None]
-    if len(made) > 1 and done.error is None:
+    if len(calls.made) > 1 and done.error is None:
         from preread.operations.literature import workflow  # only chains and batches need it
 
-        about = workflow.recorded(context, made)
+        about = workflow.recorded(context, calls.made)
         done = done.model_copy(update={"metadata": done.metadata | about})
     words = _words(context, face)
     return done.model_copy(

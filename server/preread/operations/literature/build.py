@@ -23,9 +23,7 @@ async def build(context: Context, request: shared.Wanted) -> BuildReply:
 
 
 def _build(services: Services, context: Context, request: shared.Wanted) -> BuildReply:
-    read = shared.found(context, services, request)
-    schema = shared.schema(services, request)
-    found = network.network(read.papers, read.entities, read.relations, schema, read.made)
+    read, found = shared.network_of(context, services, request)
     name = network.keep(services.layout, found)
     nodes, edges = len(found.nodes), len(found.edges)
     return BuildReply(graph=name, nodes=nodes, edges=edges, made=read.made, cost_usd=read.cost_usd)

@@ -1,6 +1,8 @@
 """`graph.report`: what a graph of documents shows, as Markdown with numbered citations."""
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from pydantic import Field
 
@@ -13,6 +15,8 @@ from preread.operations.registry import Context, Operation, RequestModel, in_thr
 from preread.services import Services
 
 TOP = 10
+RELATIONS = 20  # of one kind
+MARKUP = re.compile(r"[\\`*_\[\]<>]")
 SHOWN = ("cites", "defines", "extends", "contradicts")
 
 
@@ -44,20 +48,26 @@ async def report(context: Context, request: ReportRequest) -> ReportReply:
 
 
 def _report(services: Services, request: ReportRequest) -> ReportReply:
-    found = network.kept(services.layout, request.graph)
+    return written(network.kept(services.layout, request.graph))
+
+
+def written(found: Network) -> ReportReply:
+    """The report on a graph."""
     ranks = measures.pagerank(
         measures.neighbours(len(found.nodes), network.pairs(found, directed=True), directed=True)
     )
     cited: dict[str, int] = {}
+    documents = _documents(found, cited)
     best = sorted(range(len(found.nodes)), key=lambda place: -ranks[place])[:TOP]
     shown = [Shown(at, ranks[at], _numbers(found.nodes[at].sources, cited)) for at in best]
-    lines = ["# What the documents say", "", "## Most referred to", ""]
+    lines = ["# What the documents say", "", _counted(found), "", *documents]
+    lines += ["", "## Most referred to", ""]
     lines += [
-        f"- {found.nodes[one.place].name} ({found.nodes[one.place].kind}, "
+        f"- {_escaped(found.nodes[one.place].name)} ({found.nodes[one.place].kind}, "
         f"PageRank {one.value:.3f}) {one.cited}"
         for one in shown
     ]
-    drawn = _figures(found, shown)
+    drawn = _figures(found, shown, cited)
     for number, figure in enumerate(drawn, 1):
         lines += ["", f"![Figure {number}: {figure.title}]({figure.name})"]
     lines += ["", "## Relations", "", *_relations(found, cited)]
@@ -71,15 +81,27 @@ def _report(services: Services, request: ReportRequest) -> ReportReply:
     )
 
 
-def _figures(found: Network, shown: list[Shown]) -> list[Figure]:
-    """Drawings of the nodes that are referred to most."""
+def _figures(found: Network, shown: list[Shown], cited: dict[str, int]) -> list[Figure]:
+    """Drawings of the nodes that are referred to most, and of the documents that refer to them."""
     ranks, related = (
         "PageRank of what is most referred to",
-        "How what is most referred to is related",
+        "How what is most referred to is related, and to which documents",
     )
+    places = {one.place for one in shown}
+    referring = Counter(
+        one.source
+        for one in found.edges
+        if one.target in places and found.nodes[one.source].kind == "DOCUMENT"
+    )
+    documents = [
+        Shown(place, 0.0, _numbers(found.nodes[place].sources, cited))
+        for place, _ in referring.most_common(TOP)
+        if place not in places
+    ]
+    around = figures.circle(found, [*documents, *shown], related)
     return [
         Figure(name="figure-1.svg", title=ranks, svg=figures.bars(found, shown, ranks)),
-        Figure(name="figure-2.svg", title=related, svg=figures.circle(found, shown, related)),
+        Figure(name="figure-2.svg", title=related, svg=around),
     ]
 
 
@@ -92,13 +114,43 @@ def _provenance(made: Made) -> str:
     return f"Found by {made.rules}, no model; confidences are the rules' measured precision."
 
 
-def _relations(found: Network, cited: dict[str, int]) -> list[str]:
-    return [
-        f"- {found.nodes[one.source].name} {one.kind} {found.nodes[one.target].name} "
-        f"({one.confidence:.2f}) {_numbers(one.sources, cited)}"
-        for one in found.edges
-        if one.kind in SHOWN
+def _counted(found: Network) -> str:
+    kinds = Counter(one.kind for one in found.nodes if one.kind != "DOCUMENT")
+    edges = Counter(one.kind for one in found.edges)
+    shown = [
+        ", ".join(f"{count} {kind}" for kind, count in counts.most_common()) or "nothing"
+        for counts in (kinds, edges)
     ]
+    return f"They name {shown[0]}. Relations: {shown[1]}."
+
+
+def _documents(found: Network, cited: dict[str, int]) -> list[str]:
+    return [
+        f"- {_escaped(one.name)}{f', {found.years[place]}' if place in found.years else ''} "
+        f"{_numbers(one.sources, cited)}"
+        for place, one in enumerate(found.nodes)
+        if one.kind == "DOCUMENT"
+    ]
+
+
+def _relations(found: Network, cited: dict[str, int]) -> Iterator[str]:
+    """Those of each kind, the surest first."""
+    for kind in SHOWN:
+        links = sorted((it for it in found.edges if it.kind == kind), key=lambda it: -it.confidence)
+        for one in links[:RELATIONS]:
+            source, target = (_escaped(found.nodes[end].name) for end in (one.source, one.target))
+            cites = _numbers(one.sources, cited)
+            yield f"- {source} {kind} {target} ({one.confidence:.2f}) {cites}"
+        if len(links) > RELATIONS:
+            yield f"- and {len(links) - RELATIONS} more of `{kind}`: `documents.relations`"
+    if not any(one.kind in SHOWN for one in found.edges):
+        sure = f"at a confidence of {found.made.threshold:.2f} or more"
+        yield f"None that a document {', '.join(SHOWN[:-1])} or {SHOWN[-1]} anything, {sure}."
+
+
+def _escaped(name: str) -> str:
+    """A name on one line, in which nothing is markup."""
+    return MARKUP.sub(r"\\\g<0>", " ".join(name.split()))
 
 
 def _numbers(sources: Iterable[str], cited: dict[str, int]) -> str:

@@ -10,7 +10,7 @@ from preread.errors import PrereadError
 from preread.literature import extraction, network, rules
 from preread.literature.extraction import Paper
 from preread.literature.model import Entity, Relation
-from preread.literature.network import Made, Schema
+from preread.literature.network import Made, Network, Schema
 from preread.operations.registry import Context, RequestModel
 from preread.services import Services
 
@@ -93,6 +93,13 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
     related = extraction.relations(every, named, said)
     kept = [one for one in related if one.confidence >= sure]
     return Found(every, named, kept, made, read.cost_usd if read else 0.0)
+
+
+def network_of(context: Context, services: Services, request: Wanted) -> tuple[Found, Network]:
+    """What the documents say, and the graph of it."""
+    read = found(context, services, request)
+    allowed = schema(services, request)
+    return read, network.network(read.papers, read.entities, read.relations, allowed, read.made)
 
 
 def _by_model(services: Services, every: list[Paper]) -> "Read":

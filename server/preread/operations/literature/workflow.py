@@ -1,21 +1,19 @@
 """`documents.workflow`: a chain of calls on documents, recorded so that it can be replayed."""
 
-import hashlib
-import json
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from pydantic import Field
 
-from preread.errors import PrereadError
-from preread.infra import atomic
-from preread.infra.reading import plain_bytes
+from preread.errors import Cancelled, PrereadError
 from preread.layout import Layout
-from preread.literature.network import ID
 from preread.models import Model
-from preread.operations import REGISTRY, dispatch
+from preread.operations import REGISTRY, dispatch, pointers
 from preread.operations.arguments import parse
+from preread.operations.literature import records
+from preread.operations.literature.records import Made, Record
 from preread.operations.registry import Context, Operation, Preview, RequestModel
 
 CATEGORIES = frozenset({"documents", "graph"})
@@ -29,7 +27,7 @@ class WorkflowRequest(RequestModel):
     tool_calls: tuple[dict[str, object], ...] = Field(
         (), max_length=MAX_CALLS,
         description='Like {"method": "graph.build", "params": {}}; `$1.graph` is that field of '
-        "the first result.",
+        'the first result; with `"after": 1`, {"$ref": "#/graph"} points into it.',
     )  # fmt: skip
     workflow_id: str = Field("", description="Make the calls of this record once more.")
 
@@ -41,7 +39,8 @@ class WorkflowReply(Model):
     tool_calls: tuple[dict[str, Any], ...]
     results: tuple[dict[str, Any], ...]
     changed: tuple[str, ...] = Field(
-        (), description="In a replay: the calls with another result, and documents that changed."
+        (),
+        description="In a replay: the calls with another result than before, and why.",
     )
 
 
@@ -49,61 +48,63 @@ async def workflow(context: Context, request: WorkflowRequest) -> WorkflowReply:
     layout = context.services().layout
     layout.guard()
     before = _asked_again(layout, request)
-    calls = tuple(before.get("tool_calls", request.tool_calls))
+    calls = before.tool_calls if before else request.tool_calls
     results: list[dict[str, Any]] = []
     for number, call in enumerate(calls, 1):
         await context.caller.report(f"{call.get('method')}", number - 1, len(calls))
-        results.append(await _made(context, call, results))
-    if before:
-        changed = tuple(_changes(calls, before["results"], results))
-        return WorkflowReply(
-            workflow_id=request.workflow_id, tool_calls=calls, results=tuple(results),
-            changed=changed,
-        )  # fmt: skip
-    name = _kept(layout, list(calls), results)
-    return WorkflowReply(workflow_id=name, tool_calls=calls, results=tuple(results))
+        try:
+            results.append(await _made(context, call, results))
+        except Cancelled:
+            raise
+        except PrereadError as error:
+            if before is None:
+                raise
+            results.append({"error": {"code": error.code, "message": error.message}})
+    name = before.workflow_id if before else records.keep(layout, list(calls), results)
+    changed = tuple(_changes(before, results)) if before else ()
+    return WorkflowReply(
+        workflow_id=name, tool_calls=calls, results=tuple(results), changed=changed
+    )
 
 
-def _kept(layout: Layout, calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> str:
-    value = {"tool_calls": calls, "results": results}
-    data = json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    name = hashlib.sha256(data).hexdigest()[:12]
-    atomic.write(layout.document_workflow(name), data)
-    return name
-
-
-def recorded(context: Context, made: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, str]:
+def recorded(context: Context, made: Sequence[Made | None]) -> dict[str, str]:
     """The `workflow_id` of calls that were made as a chain or a batch.
 
     Nothing if one of them is not about documents, or the caller may not write.
     """
-    calls, results = [call for call, _ in made], [result for _, result in made]
+    done = [(place, one) for place, one in enumerate(made) if one is not None]
+    numbers = {place: number for number, (place, _) in enumerate(done, 1)}
+    calls = [_call(one, numbers) for _, one in done]
     is_about_documents = all(
         call["method"].partition(".")[0] in CATEGORIES and call["method"] != OPERATION.name
         for call in calls
     )
     services = context.services()
     may_write = not context.is_agent or "write" in services.settings.allow
-    if not (is_about_documents and may_write and len(calls) <= MAX_CALLS):
+    if not (is_about_documents and may_write and 1 < len(calls) <= MAX_CALLS):
         return {}
     with suppress(PrereadError):  # a disk that cannot be written
         services.layout.guard()
-        return {"workflow_id": _kept(services.layout, calls, results)}
+        return {"workflow_id": records.keep(services.layout, calls, [it.result for _, it in done])}
     return {}
+
+
+def _call(one: Made, numbers: dict[int, int]) -> dict[str, Any]:
+    return one.call if one.after is None else {**one.call, "after": numbers[one.after]}
 
 
 async def preview(context: Context, request: WorkflowRequest) -> Preview:
     """The calls that would be made; their results are not known before."""
     before = _asked_again(context.services().layout, request)
-    steps = [_step(call) for call in before.get("tool_calls", request.tool_calls)]
+    steps = [_step(call) for call in (before.tool_calls if before else request.tool_calls)]
     return Preview(notes=tuple(f"{operation.name} would be called." for operation in steps))
 
 
-def _asked_again(layout: Layout, request: WorkflowRequest) -> dict[str, Any]:
-    """The record that is to be replayed; empty for new calls. Raises E_USAGE, E_NOT_FOUND."""
+def _asked_again(layout: Layout, request: WorkflowRequest) -> Record | None:
+    """The record that is to be replayed; none for new calls. Raises E_USAGE, E_NOT_FOUND."""
     if bool(request.tool_calls) == bool(request.workflow_id):
         raise PrereadError("E_USAGE", "documents.workflow needs `tool_calls` or `workflow_id`.")
-    return _record(layout, request.workflow_id) if request.workflow_id else {}
+    return records.read(layout, request.workflow_id) if request.workflow_id else None
 
 
 def _step(call: dict[str, Any]) -> Operation:
@@ -115,15 +116,6 @@ def _step(call: dict[str, Any]) -> Operation:
     return operation
 
 
-def _record(layout: Layout, name: str) -> dict[str, Any]:
-    place = layout.document_workflow(name) if ID.fullmatch(name) else None
-    data = plain_bytes(layout.real(place)) if place else None
-    if data is None:
-        raise PrereadError("E_NOT_FOUND", f"There is no record {name[:40]!a}.")
-    found: dict[str, Any] = json.loads(data)
-    return found
-
-
 async def _made(
     context: Context, call: dict[str, Any], results: list[dict[str, Any]]
 ) -> dict[str, Any]:
@@ -131,6 +123,9 @@ async def _made(
     operation = _step(call)
     params = call.get("params") or {}
     given = {name: _filled(value, results) for name, value in params.items()}
+    if after := call.get("after"):
+        fields = set(operation.request.model_fields)
+        given = pointers.passed_on(given, _result(results, after), fields)
     reply = await dispatch.run(context, operation, parse(operation.request, given, operation.name))
     return reply.model_dump(mode="json", exclude_none=True)
 
@@ -144,30 +139,42 @@ def _filled(value: object, results: list[dict[str, Any]]) -> object:
     match = EARLIER.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return value
-    number = int(match[1])
-    if not 1 <= number <= len(results) or match[2] not in results[number - 1]:
+    result = _result(results, int(match[1]))
+    if match[2] not in result:
         raise PrereadError("E_USAGE", f"{match[0]} is no field of an earlier result.")
-    found: object = results[number - 1][match[2]]
+    found: object = result[match[2]]
     return found
 
 
-def _changes(
-    calls: tuple[dict[str, Any], ...], before: list[dict[str, Any]], now: list[dict[str, Any]]
-) -> list[str]:
-    found = []
-    for number, (call, old, new) in enumerate(zip(calls, before, now, strict=True), 1):
+def _result(results: list[dict[str, Any]], number: object) -> dict[str, Any]:
+    """The result of an earlier call. Raises E_USAGE if there is none."""
+    if not isinstance(number, int) or not 1 <= number <= len(results):
+        raise PrereadError("E_USAGE", f"{str(number)[:40]!a} is the number of no earlier call.")
+    if "error" in results[number - 1]:
+        raise PrereadError("E_USAGE", f"Call {number}, which this one follows, failed.")
+    return results[number - 1]
+
+
+def _changes(before: Record, now: list[dict[str, Any]]) -> Iterator[str]:
+    """The calls whose results are others, and why."""
+    for number, (call, old, new) in enumerate(
+        zip(before.tool_calls, before.results, now, strict=True), 1
+    ):
         if old != new:
-            files = sorted(_documents(old).items() ^ _documents(new).items())
-            names = ", ".join(dict.fromkeys(path for path, _ in files))
-            found.append(f"{number} {call['method']}" + (f": {names} changed" if names else ""))
-    return found
+            reasons = "; ".join(_reasons(old, new))
+            yield f"{number} {call['method']}" + (f": {reasons}" if reasons else "")
 
 
-def _documents(result: dict[str, Any]) -> dict[str, str]:
-    """Path -> digest of the documents that a result is about."""
-    made: dict[str, str] = result.get("made", {}).get("documents", {})
-    listed = {one["path"]: one["digest"] for one in result.get("documents", ()) if "digest" in one}
-    return {**made, **listed}
+def _reasons(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    if "error" in new:
+        yield f"{new['error']['code']} {new['error']['message']}"
+        return
+    files = sorted(records.documents(old).items() ^ records.documents(new).items())
+    if names := ", ".join(dict.fromkeys(path for path, _ in files)):
+        yield f"{names} changed"
+    rules = [one.get("made", {}).get("rules", "") for one in (old, new)]
+    if rules[0] != rules[1]:
+        yield f"made by {rules[1]} instead of {rules[0]}"
 
 
 OPERATION = Operation(
