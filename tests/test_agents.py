@@ -247,6 +247,7 @@ async def test_errors_have_their_numbers_and_start_nothing(shop: Path, api: Mess
     for number in (0, -1, 271, 10**12):
         failed = await run(shop, off, kind="issue", issue=number)
         assert (failed["code"], failed["jsonrpc"]) == ("E_ISSUE", -32010)
+        assert failed["details"] == {"issue": number}
     assert (await run(shop, off, kind="issue"))["code"] == "E_USAGE"
     assert (await run(shop, off, kind="nope", task="x"))["code"] == "E_USAGE"
     assert (await run(shop, off, by="a client", **task))["code"] == "E_NOT_ALLOWED"
@@ -293,7 +294,9 @@ async def test_a_search_without_an_index_has_its_number(shop: Path) -> None:
     cache.mkdir()
     (cache / "index.db").mkdir()
     done = await answer(shop, {"method": "knowledge.search", "params": {"query": "till"}})
-    assert (done["error"]["code"], done["error"]["jsonrpc"]) == ("E_SEARCH", -32002)
+    error = done["error"]
+    assert (error["code"], error["jsonrpc"]) == ("E_SEARCH", -32002)
+    assert error["details"]["because"] == "E_WRITE"
 
 
 @pytest.mark.parametrize("kind", ["review", "coordinator"])

@@ -156,6 +156,8 @@ async def test_conflicts_are_data_and_are_continued_or_aborted(shop: Path, how: 
     assert done["status"] == "merged"
     assert (shop / "shop.py").read_text() == "PRICE = 3\n"
     assert (shop / "new.py").exists()
+    assert (await call(shop, "remove", name="one"))["kept"] == ""  # whatever git still notes of it
+    await call(shop, "create", name="one")
     assert (await call(shop, "merge", name="one", action="abort"))["details"]["reason"] == "nothing"
 
 
@@ -183,6 +185,20 @@ async def test_forced_removal_keeps_all_of_it_under_a_ref(shop: Path) -> None:
     assert git(shop, "show", f"{kept}^2:staged.py") == "s\n"
     back = await call(shop, "create", name="one", base=kept)
     assert (Path(back["path"]) / "new.py").exists()
+
+
+async def test_forced_removal_keeps_what_was_staged_among_conflicts(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    commit(at, shop_py="PRICE = 1\n")
+    commit(shop, shop_py="PRICE = 2\n")
+    assert (await call(shop, "merge", name="one"))["status"] == "conflicts"
+    write(at, {"staged.py": "s\n"})
+    git(at, "add", "staged.py")
+    write(at, {"staged.py": "later\n"})
+    kept = (await call(shop, "remove", name="one", force=True))["kept"]
+    assert git(shop, "show", f"{kept}:staged.py") == "later\n"
+    assert git(shop, "show", f"{kept}^2:staged.py") == "s\n"
+    assert "<<<<<<<" in git(shop, "show", f"{kept}:shop.py")
 
 
 async def test_a_repository_inside_is_not_removed_even_by_force(shop: Path) -> None:

@@ -18,7 +18,7 @@ class Work(NamedTuple):
     unmerged: int  # commits that its base lacks; without a base, that no other branch has
     under_way: str
     detached: str  # the commit that is checked out, unless it is the branch's
-    hidden: list[str]  # other commits that only git's folder of it names
+    hidden: list[str]  # commits that only refs of its own reach
 
 
 class Removed(NamedTuple):
@@ -40,7 +40,7 @@ def work_in(repository: Repository, record: Record) -> Work:
             detached = head
         _check_inner(repository, path, dirty)
         if entry := undo.entry_of(repository, path):
-            hidden = rescue.commits(repository, entry, skip=rescue.SUPERSEDED)
+            hidden = rescue.commits(repository, entry / "refs")
     # A base that somebody deleted has merged nothing.
     base = record.base if repository.commit_of(record.base) else record.begun_at
     unmerged = repository.out("rev-list", "--count", record.branch, f"^{base}", "--")
@@ -119,19 +119,20 @@ def check(repository: Repository, record: Record, *, force: bool) -> Work:
 def keep(repository: Repository, record: Record, work: Work) -> Removed:
     """Everything in it as a commit, whose parents are what was checked out and the branch."""
     path = records.path_of(repository, record.name)
+    entry = undo.entry_of(repository, path)
     tip = repository.commit_of(record.branch)
-    parents = [parent for parent in (work.detached, tip) if parent]
+    parents = [parent for parent in (work.detached, tip) if parent] or [record.begun_at]
     commit = parents[0]
     if work.dirty or len(parents) > 1:
-        # What is staged may be in no file any more. An unmerged index has no tree.
-        staged = repository.out("write-tree", at=path)
+        # What is staged may be in no file any more.
+        staged = rescue.staged_tree(repository, f"--git-dir={entry}") if entry else ""
         repository.run("add", "-A", at=path)
         tree = repository.out("write-tree", at=path)
         if staged and staged not in {tree, repository.out("rev-parse", f"{commit}^{{tree}}")}:
             parents.append(_commit(repository, staged, parents[:1], f"Staged in {record.name}"))
         commit = _commit(repository, tree, parents, f"Work in {record.name}, removed")
     ref = rescue.keep_commit(repository, record.name, commit)
-    if entry := undo.entry_of(repository, path):
+    if entry:
         rescue.keep_commits(repository, record.name, entry)
     return Removed(ref, commit)
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from preread.infra.reading import plain_bytes
@@ -11,10 +11,8 @@ from preread.worktrees.repository import Repository
 
 OBJECT = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 MAX_BYTES = 10_000_000
-# Of commits: logs name those that were amended, reset or left behind, which are no work.
-NOT_READ = frozenset({"index", "logs", "modules"})
-# Where the branch was before a rebase that is done, and what a remote has.
-SUPERSEDED = frozenset({"HEAD", "ORIG_HEAD", "FETCH_HEAD"})
+# Logs name commits that were amended, reset or left behind, and messages anything.
+NOT_READ = frozenset({"index", "logs", "modules", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"})
 
 
 def keep(repository: Repository, name: str, entry: Path) -> list[str]:
@@ -36,18 +34,18 @@ def keep_commit(repository: Repository, name: str, commit: str) -> str:
     return ref
 
 
-def commits(repository: Repository, entry: Path, skip: Collection[str] = ()) -> list[str]:
-    """The newest commits that files in git's folder of a worktree name, and no ref reaches."""
+def commits(repository: Repository, folder: Path) -> list[str]:
+    """The newest commits that the files in a folder of git's name, and no ref reaches."""
     named = {
         one.decode()
-        for path in _files(entry) if path.name not in skip
+        for path in _files(folder)
         for one in OBJECT.findall(plain_bytes(path, MAX_BYTES) or b"")
     }  # fmt: skip
     return _unreached(repository, sorted(named))
 
 
-def _files(entry: Path) -> Iterator[Path]:
-    for path in sorted(entry.iterdir()):
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.name not in NOT_READ:
             yield from path.rglob("*") if path.is_dir() else (path,)
 
@@ -81,17 +79,19 @@ def _staged(repository: Repository, name: str, entry: Path) -> str:
     git = f"--git-dir={entry}"
     if not (entry / "index").is_file():
         return ""
-    _settle(repository, git)
     head = repository.out(git, "rev-parse", "-q", "--verify", "HEAD^{commit}")
-    tree = repository.out(git, "write-tree")
+    tree = staged_tree(repository, git)
     if not (head and tree) or tree == repository.out("rev-parse", f"{head}^{{tree}}"):
         return ""
     message = f"Staged in {name}, whose folder is gone"
     return repository.run("commit-tree", tree, "-p", head, "-m", message).out.decode().strip()
 
 
-def _settle(repository: Repository, git: str) -> None:
-    """Leave one side of each conflict, its own if there is one: an unmerged index has no tree."""
+def staged_tree(repository: Repository, git: str) -> str:
+    """The tree of what is staged, by an option that says where; empty if git cannot make one.
+
+    An unmerged index has no tree: one side of each conflict is left, its own if there is one.
+    """
     sides: dict[str, dict[str, str]] = {}
     for line in repository.names(git, "ls-files", "-u", "-z"):
         about, _, path = line.partition("\t")
@@ -104,3 +104,4 @@ def _settle(repository: Repository, git: str) -> None:
         lines += f"0 {nothing}\t{path}\0{kept}\t{path}\0"
     if lines:
         repository.run(git, "update-index", "-z", "--index-info", feed=os.fsencode(lines))
+    return repository.out(git, "write-tree")
