@@ -126,7 +126,7 @@ SCRIPT: dict[str, State | Params] = {
     # for people
     "agent.execute": {"kind": "review", "task": "Read the diff"},
     "knowledge.graph": {"feature": "checkout"},
-    "graph.save": {"folder": "report"},
+    "graph.save": {"folder": "../report"},
     "config.configure_semantic": {"weight": 0.7},
     "config.gates": {"action": "explain", "paths": ["tests/test_checkout.py"]},
     "config.call": {"method": "context.status"},
