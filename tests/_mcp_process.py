@@ -63,10 +63,25 @@ def command(arguments: list[str], environ: Mapping[str, str]) -> list[str]:
     return [sys.executable, *arguments]
 
 
+class Person:
+    """Who answers the questions of a client, always with the same."""
+
+    def __init__(self, answer) -> None:
+        self.asked: list[str] = []
+        self.answer = answer
+
+    async def __call__(self, _context, params):
+        self.asked.append(params.message)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
 def connect(
-    project: Path | None, mode="legacy", env=None, name="a-client", cwd=None, program=None
-) -> Client:
-    """The SDK's client of a real server process; to be entered."""
+    project: Path | None, mode="legacy", env=None, name="a-client", cwd=None, program=None,
+    person=None,
+) -> Client:  # fmt: skip
+    """The SDK's client of a real server process; to be entered. `person` answers its questions."""
     whole = environ(env)
     first, *more = command(program or arguments(project), whole)
     server = StdioServerParameters(command=first, args=more, env=whole, cwd=cwd)
@@ -75,6 +90,7 @@ def connect(
         mode=mode,
         client_info=Implementation(name=name, version="1"),
         read_timeout_seconds=BOUND,
+        elicitation_callback=person,
     )
 
 

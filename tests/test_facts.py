@@ -260,7 +260,8 @@ def test_two_processes_that_index_at_once_agree(root: Path) -> None:
         assert worker.stdin is not None
         worker.stdin.write("go\n")
         worker.stdin.flush()
-    ended = [(*worker.communicate(timeout=60), worker.returncode) for worker in workers]
+    # No time limit: each waits for the other for a bounded time, however slow the machine is.
+    ended = [(*worker.communicate(), worker.returncode) for worker in workers]
     assert ended == [("105\n", "", 0), ("105\n", "", 0)]
     assert len(rows(root)) == 105
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import ElicitResult
 
 from _evidence_project import evidence, write
-from _faces import FACES, Call, answer, face
+from _faces import ENVIRON, FACES, Call, answer, face
+from _mcp_process import Person, connect
 from _whole import sized
 from conftest import Cli, child_environ, git
 from preread import audit, dossier
@@ -23,7 +25,7 @@ from preread.prompt.values import LEADS
 pytestmark = pytest.mark.anyio
 FACT = "the gateway answers within twelve seconds"
 SECONDS = float(os.environ.get("PREREAD_TEST_MEMORY_SECONDS", "0.7"))  # 60: a minute
-WRITERS = sized(4, 8)
+WRITERS = 8 if SECONDS >= 60 else sized(4, 8)
 WRITER = """
 import sys, time, asyncio
 from pathlib import Path
@@ -412,6 +414,7 @@ def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> N
     assert len(entries) == len(wanted)
     assert all(entry.note["by"] == entry.text.split()[0] for entry in entries)
     assert len(list(audit.entries(Layout(root)))) == len(wanted)
+    print(f"{len(wanted)} facts by {WRITERS} processes, none lost")  # for a campaign, with -s
 
 
 # -- capture
@@ -463,6 +466,71 @@ async def test_capture_on_the_command_line_asks_nobody_without_a_terminal(
     assert "slow before nine" not in knowledge(logged)
     assert cli("capture", "checkout", "--yes", cwd=logged).status == 0
     assert "- the sandbox is slow before nine (said:" in knowledge(logged)
+
+
+NO = {
+    "declined": ElicitResult(action="decline"),
+    "went away": ElicitResult(action="cancel"),
+    "unticked": ElicitResult(action="accept", content={"agreed": False}),
+}
+YES = ElicitResult(action="accept", content={"agreed": True})
+CAPTURE = state("knowledge.capture", feature="checkout")
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_capture_over_mcp_asks_the_person_behind_the_client(mode: str, logged: Path) -> None:
+    before = knowledge(logged)
+    person = Person(None)
+    async with connect(logged, mode, ENVIRON, person=person) as client:
+
+        async def call(given: dict[str, Any]) -> dict[str, Any]:
+            reply = await client.call_tool("context_operation", given)
+            return dict(reply.structured_content or {})
+
+        for name, answer in NO.items():
+            person.asked, person.answer = [], answer
+            assert (await call(CAPTURE))["result"]["state"] == "declined", name
+            assert (len(person.asked), knowledge(logged)) == (1, before), name
+        assert "the sandbox is slow before nine (said:" in person.asked[0]
+        person.asked, person.answer = [], YES
+        said = state("session.say", text="once")
+        both = await call({"batch": [said, CAPTURE]})  # would be said again with the answer
+        assert both["batch"][1]["result"]["state"] == "proposed"
+        assert (person.asked, knowledge(logged)) == ([], before)
+        assert len((await done(logged, "session.messages"))["messages"]) == 1
+        kept = (await call(CAPTURE))["result"]
+        assert (kept["state"], len(kept["kept"]), len(person.asked)) == ("kept", 2, 1)
+        assert "- the sandbox is slow before nine (said:" in knowledge(logged)
+    async with connect(logged, mode, ENVIRON) as client:  # one that cannot ask anybody
+        Layout(logged).knowledge.write_text(before)
+        proposed = (await call(CAPTURE))["result"]
+        assert (proposed["state"], len(proposed["proposed"])) == ("proposed", 2)
+        assert "`preread capture checkout --yes` in a terminal" in proposed["next"]
+        assert knowledge(logged) == before
+
+
+class Changing(Person):
+    """While this person reads the first question, another agent writes on in the run log."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(YES)
+        self._path = path
+
+    async def __call__(self, context: object, params: object) -> object:
+        if not self.asked:
+            self._path.write_text(f"{LOG}- nobody has seen this line\n")
+        return await super().__call__(context, params)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_yes_keeps_only_what_was_shown(mode: str, logged: Path) -> None:
+    person = Changing(Layout(logged).run_log("checkout"))
+    async with connect(logged, mode, ENVIRON, person=person) as client:
+        await client.call_tool("context_operation", CAPTURE)
+    line = "nobody has seen this line"
+    assert "the sandbox is slow before nine" in knowledge(logged)
+    assert (line in knowledge(logged)) == (line in person.asked[-1])
+    assert len(person.asked) == (1 if mode == "legacy" else 2)
 
 
 async def test_a_log_that_is_not_finished_teaches_nothing(logged: Path) -> None:

@@ -14,11 +14,11 @@ import time
 
 import anyio
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
-from mcp_types import ElicitResult, Implementation
+from mcp import MCPError
+from mcp_types import ElicitResult
 
 from _headless import PATTERNS, STANDARD, headless, line, sessions, writing
-from _mcp_process import BOUND, arguments, command, connect, environ
+from _mcp_process import Person, connect
 from _messages_api import UNAUTHORIZED, text, tool
 from _processes import PATIENCE, LoggingGit, left_behind, small
 from conftest import child_environ, run_cli
@@ -249,30 +249,6 @@ def test_at_a_terminal_a_person_is_asked_once_a_month_and_a_pipe_never(
     assert left_behind(project) == []
 
 
-class Person:
-    """Who answers the questions of a client."""
-
-    def __init__(self, answer):
-        self.asked = []
-        self.answer = answer
-
-    async def __call__(self, _context, params):
-        self.asked.append(params.message)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-def client(project, env, mode, person=None):
-    whole = environ(env)
-    first, *more = command(arguments(project), whole)
-    server = StdioServerParameters(command=first, args=more, env=whole)
-    info = Implementation(name="claude-code", version="1")
-    return Client(
-        server, mode=mode, client_info=info, read_timeout_seconds=BOUND, elicitation_callback=person
-    )
-
-
 async def called(session, feature, **given):
     return (
         await session.call_tool("load_context", {"feature": feature, **given})
@@ -292,7 +268,7 @@ NO = {
 async def test_over_mcp_the_person_behind_the_client_is_asked(claude, api, tmp_path, project, mode):
     env = headless(claude, api, tmp_path, **TIGHT)
     person = Person(None)
-    async with client(project, env, mode, person) as session:
+    async with connect(project, mode, env, "claude-code", person=person) as session:
         for name, answer in NO.items():
             if (
                 name == "broken" and mode != "legacy"
@@ -311,7 +287,9 @@ async def test_over_mcp_the_person_behind_the_client_is_asked(claude, api, tmp_p
             assert len(person.asked) == 1, name
     assert QUESTION in person.asked[0]
     assert "$0.50" in person.asked[0]
-    async with client(project, env, mode) as session:  # a client that cannot ask anybody
+    async with connect(
+        project, mode, env, "claude-code"
+    ) as session:  # a client that cannot ask anybody
         reply = await called(session, "login", force=True)
         assert (reply["status"], reply["code"]) == ("degraded", "E_MONEY")
         assert reply["hint"]
@@ -319,7 +297,7 @@ async def test_over_mcp_the_person_behind_the_client_is_asked(claude, api, tmp_p
 
     api.play(writing(STANDARD))
     person = Person(ElicitResult(action="accept", content={"agreed": True}))
-    async with client(project, env, mode, person) as session:
+    async with connect(project, mode, env, "claude-code", person=person) as session:
         reply = await called(session, "login", force=True)
         assert (reply["status"], reply["builder"], reply["state"]) == ("ok", "claude", "built")
         params = {"feature": "login", "files": ["anti-patterns"]}

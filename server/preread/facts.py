@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
@@ -21,7 +20,7 @@ from preread.infra import db
 from preread.infra.reading import names_in
 from preread.layout import BY_NAME, Layout
 from preread.models import Checked, Draft, Model, State, Verdict
-from preread.project.tree import is_young
+from preread.project.tree import TRUST_SECONDS, is_young
 from preread.services import Services
 
 if TYPE_CHECKING:
@@ -115,9 +114,10 @@ class _Folder(NamedTuple):
     files: tuple[_File, ...]
 
 
-def _stamp(folder: Path, *, is_publishing: bool) -> str:
+def _stamp(folder: str, *, is_publishing: bool) -> str:
     """What a folder's files are, by their sizes and times; empty if they may have changed since."""
     now, found = time.time_ns(), []
+    recent = now - TRUST_SECONDS
     if is_publishing:
         return ""
     try:
@@ -125,7 +125,7 @@ def _stamp(folder: Path, *, is_publishing: bool) -> str:
             for entry in entries:
                 info = entry.stat(follow_symlinks=False)
                 times = (info.st_mtime_ns, info.st_ctime_ns)  # the second cannot be set
-                if any(is_young(at, now) for at in times):
+                if max(times) > recent and any(is_young(at, now) for at in times):
                     return ""
                 found.append(f"{entry.name}:{info.st_ino}:{info.st_size}:{times}")
     except OSError:
@@ -179,14 +179,14 @@ def _changes(services: Services, check: Check, connection: sqlite3.Connection) -
     sql = "SELECT feature, stamp, ticket FROM fact_folders"
     folders = {feature: (stamp, ticket) for feature, *(stamp, ticket) in connection.execute(sql)}
     layout = services.layout
-    names = published.features(layout)
+    names, context = published.features(layout), layout.context
     publishing = {name.split(".")[0] for name in names_in(layout.staging)}
     for feature in folders.keys() - set(names):
         folder = _Folder(feature, "", "", ())
         yield _Change(folder, [*known.get(feature, {})], [], {}, is_there=False)
     for feature in names:
         services.progress.check()
-        stamp = _stamp(layout.dossier(feature), is_publishing=feature in publishing)
+        stamp = _stamp(f"{context}/{feature}", is_publishing=feature in publishing)
         before = folders.get(feature, ("", ""))
         if not stamp or stamp != before[0]:
             folder = _folder(layout, feature, stamp)

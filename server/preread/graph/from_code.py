@@ -128,6 +128,12 @@ def _is_new(services: Services, path: str) -> bool:
 
 
 def _most_cited(connection: sqlite3.Connection) -> list[str]:
+    """The cited files; they are ranked only if they are too many, which takes ten times as long."""
+    sql = """SELECT DISTINCT n.path FROM nodes n WHERE n.kind IN ('file', 'test') AND EXISTS
+        (SELECT 1 FROM edges e WHERE e.target = n.id AND e.kind = 'cites') ORDER BY n.path"""
+    found = [path for (path,) in connection.execute(sql)]
+    if len(found) <= MAX_FILES:
+        return found
     sql = """SELECT n.path FROM nodes n JOIN edges e ON e.target = n.id AND e.kind = 'cites'
         WHERE n.kind IN ('file', 'test') GROUP BY n.path ORDER BY count(*) DESC, n.path LIMIT ?"""
     return [path for (path,) in connection.execute(sql, (MAX_FILES,))]

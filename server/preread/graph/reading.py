@@ -21,8 +21,9 @@ MEANINGS = (
     "n.key = :it",
     "n.key IN ('fact:' || :it, 'feature:' || :it, 'ticket:' || :it)",
     "n.kind IN ('file', 'document') AND n.path = :it",
-    "n.name = :it",
+    "n.kind != 'fact' AND n.name = :it",
     "n.key >= :sha AND n.key < :sha || 'g'",
+    "n.kind = 'fact' AND n.name = :it",  # its whole text, of which there is no index
 )
 NODE = "n.id, n.key, n.kind, n.name, n.path, n.line, n.state, n.confidence"
 

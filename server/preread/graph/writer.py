@@ -14,9 +14,9 @@ INSERT = """INSERT INTO nodes (key, kind, name, path, line, state, confidence)
 ANY = f"{INSERT} key = excluded.key RETURNING id"
 BEST = f"""{INSERT} kind = excluded.kind, name = excluded.name, path = excluded.path,
     line = excluded.line, state = excluded.state, confidence = excluded.confidence RETURNING id"""
-
-
-TOGETHER = 400  # origins of one transaction: each rewrites pages of the indexes all over
+# Origins of one transaction: each rewrites pages of the indexes all over, and other processes wait
+# meanwhile, half a second where code is parsed.
+TOGETHER = 100
 
 
 class Key(NamedTuple):

@@ -77,7 +77,7 @@ CREATE TABLE nodes (
     path TEXT NOT NULL, line INTEGER NOT NULL, state TEXT NOT NULL, confidence REAL NOT NULL
 );
 CREATE INDEX nodes_kind ON nodes (kind, path);
-CREATE INDEX nodes_name ON nodes (name);
+CREATE INDEX nodes_name ON nodes (name) WHERE kind != 'fact';
 CREATE TABLE edges (
     source INTEGER NOT NULL, kind TEXT NOT NULL, target INTEGER NOT NULL, origin INTEGER NOT NULL,
     cited TEXT NOT NULL, state TEXT NOT NULL, confidence REAL NOT NULL,

@@ -1,5 +1,6 @@
 """Asks the person behind a client: by a request to it or, in newer protocols, by a result."""
 
+import hashlib
 from typing import Any
 
 from mcp import MCPError
@@ -47,9 +48,10 @@ class Asker:
     async def __call__(self, question: str) -> bool:
         """Whether the person said yes. Raises InputRequired if another call brings the answer."""
         asked = ElicitRequestFormParams(message=question, requested_schema=SCHEMA)
-        answer = self._answers.get(ANSWER)
+        key = _key(question)
+        answer = self._answers.get(key)
         if answer is None and self._call.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            requests = {ANSWER: ElicitRequest(params=asked)}
+            requests = {key: ElicitRequest(params=asked)}
             raise InputRequired(InputRequiredResult(input_requests=requests))
         if answer is None:
             try:
@@ -60,3 +62,9 @@ class Asker:
                 return False
         accepted = isinstance(answer, ElicitResult) and answer.action == "accept" and answer.content
         return bool(accepted and accepted.get(ANSWER))
+
+
+def _key(question: str) -> str:
+    """The name of a question: an answer counts only for what the person was shown."""
+    digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{ANSWER}-{digest[:16]}"

@@ -177,21 +177,15 @@ class Calls:
         """The states of a batch, in their order; each fails alone."""
         answers: list[State | None] = [None] * len(batch)
         limiter = anyio.CapacityLimiter(PARALLEL)
-        needed: list[AnswerNeeded] = []
 
         async def run(index: int, given: dict[str, Any]) -> None:
             async with limiter:
-                try:
-                    answers[index] = await self.answer(given, depth + 1)
-                except AnswerNeeded as one:  # a task group would wrap it
-                    needed.append(one)
+                answers[index] = await self.answer(given, depth + 1)
 
         with anyio.move_on_after(seconds):
             async with anyio.create_task_group() as tasks:
                 for index, given in enumerate(batch):
                     tasks.start_soon(run, index, given)
-        if needed:
-            raise needed[0]
         names = [str(given.get("method", "batch")) for given in batch]
         missing = [name for name, one in zip(names, answers, strict=True) if one is None]
         finished = [
@@ -233,7 +227,13 @@ class Calls:
 async def perform(
     operations: Mapping[str, Operation], context: Context, given: Mapping[str, Any], face: str
 ) -> State:
-    """Run what a state asks for; the state with its outcome. Raises only AnswerNeeded."""
+    """Run what a state asks for; the state with its outcome. Raises only AnswerNeeded.
+
+    A person is asked only about a call that is alone: it is made again with the answer, and so
+    would be the calls next to it that have changed something.
+    """
+    if {"batch", "then"} & set(given):
+        context = replace(context, caller=replace(context.caller, ask=None))
     calls = Calls(context, operations, face)
     done = await calls.answer(given)
     if len(calls.made) > 1 and done.error is None:
