@@ -414,7 +414,7 @@ def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> N
     assert len(entries) == len(wanted)
     assert all(entry.note["by"] == entry.text.split()[0] for entry in entries)
     assert len(list(audit.entries(Layout(root)))) == len(wanted)
-    print(f"{len(wanted)} facts by {WRITERS} processes, none lost")  # for a campaign, with -s
+    print(f"{len(wanted)} facts by {WRITERS} processes, none lost")  # noqa: T201 - with -s
 
 
 # -- capture

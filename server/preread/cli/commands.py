@@ -20,7 +20,7 @@ from preread.cli import terminal, views
 from preread.cli.builds import builds
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
-from preread.operations import COMMANDS, operation
+from preread.operations import ALIASES, COMMANDS, REGISTRY, operation
 from preread.operations.registry import Operation, services_of
 
 TYPES = {str: click.STRING, int: click.INT, float: click.FLOAT}
@@ -206,11 +206,22 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = difflib.get_close_matches(args[0].lower(), self.list_commands(ctx), n=1)
-            if not near:
+            if not (near := self._near(ctx, args[0])):
                 raise
-            message = f"No such command {args[0]!r}. Did you mean {near[0]!r}?"
+            message = f"No such command {args[0]!r}. Did you mean {near}?"
             raise click.UsageError(message, ctx) from error
+
+    def _near(self, ctx: click.Context, word: str) -> str:
+        """What was meant by a word that is no command: an operation by its name, or a misspelt one.
+
+        Empty for nothing.
+        """
+        meant = ALIASES.get(word, word)
+        named = [name for name in REGISTRY if meant in {name, name.partition(".")[2]}]
+        if named:
+            return " or ".join(f"`{REGISTRY[name].example}`" for name in named)
+        near = difflib.get_close_matches(word.lower(), self.list_commands(ctx), n=1)
+        return repr(near[0]) if near else ""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         inner = [words for words in COMMANDS if words.startswith(f"{cmd_name} ")]

@@ -69,7 +69,8 @@ class Problem(NamedTuple):
 
 def _problem(method: str, error: Any) -> Problem:  # noqa: ANN401 - pydantic's dictionary
     name = ".".join(_short(str(part)) for part in error["loc"])
-    message = f"{method}: `{name}`: {error['msg']}."
+    said = error["msg"].replace("a valid tuple", "a list")  # JSON has no tuples
+    message = f"{method}: `{name}`: {said}."
     if error["type"] == "missing":
         message = f"{method} needs the argument `{name}`."
     return Problem(error["loc"], message)
