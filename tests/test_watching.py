@@ -176,6 +176,26 @@ def test_files_in_a_new_folder_are_watched(root: Path, cli: Cli) -> None:
         until(lambda: any(news.now.get("cart") and news.now["cart"].why for news in told))
 
 
+def test_the_first_dossier_is_news_and_so_is_one_after_the_last_was_removed(
+    tmp_path: Path, cli: Cli
+) -> None:
+    (tmp_path / "login.py").write_text(CODE)
+    (tmp_path / ".git").mkdir()
+    told: list[News] = []
+    watcher = Watcher(lambda: services(tmp_path), told.append)
+    thread = threading.Thread(target=watcher.run)
+    thread.start()
+    try:
+        for _ in range(2):
+            assert cli("load", "login", "--level", "light", cwd=tmp_path).status == 0
+            until(lambda: told and "login" in told[-1].new)
+            assert cli("remove", "login", cwd=tmp_path).status == 0
+            until(lambda: "login" in told[-1].gone)
+    finally:
+        watcher.stop.set()
+        thread.join(BOUND)
+
+
 def test_it_polls_where_nothing_can_be_watched_and_says_so(root: Path, tmp_path: Path) -> None:
     fake = tmp_path / "fake"
     fake.mkdir()

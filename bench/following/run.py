@@ -3,8 +3,9 @@
     PYTHONPATH=server python bench/following/run.py --split working --clones DIR
     PYTHONPATH=server python bench/following/run.py --repo rack/rack --steps 5
 
-`--from /some/mirror/{slug}/repo` takes the clones from there. It prints a table, and writes every
-row and every difference into bench/results/. Definitions and figures: README.md beside this file.
+`--from /some/mirror/{slug}/repo` takes the clones from there. It prints the figures, and writes every
+row and every difference into bench/results/, a file for each repository. A run that was cut goes on
+with `--continue`; several may run at once, each with other repositories. Figures: ../README.md.
 """
 
 import argparse
@@ -19,7 +20,6 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -67,21 +67,26 @@ def code_paths(text: str) -> list[str]:
 class Project:
     """One repository: a work tree that is followed, and one that is built anew at each step."""
 
-    def __init__(self, row: dict[str, str], folder: Path, source: str, steps: int) -> None:
+    def __init__(self, row: Row, given: argparse.Namespace) -> None:
         self.name = row["url"].removeprefix("https://github.com/")
         slug = self.name.replace("/", "+")
-        place = source.format(slug=slug) if source else row["url"]
-        self.tree, self.fresh = folder / slug, folder / f"{slug}.fresh"
-        for tree in (self.tree, self.fresh):
-            shutil.rmtree(tree, ignore_errors=True)
-            subprocess.run(["git", "clone", "-q", "--local", place, str(tree)], check=True)
+        self.place = RESULTS / f"following-{slug}.json"
+        can_continue = given.continues and self.place.exists()
+        self.before: Row | None = json.loads(self.place.read_text()) if can_continue else None
+        self.tree, self.fresh = given.clones / slug, given.clones / f"{slug}.fresh"
+        if self.before is None:
+            source = given.source.format(slug=slug) if given.source else row["url"]
+            for tree in (self.tree, self.fresh):
+                shutil.rmtree(tree, ignore_errors=True)
+                subprocess.run(["git", "clone", "-q", "--local", source, str(tree)], check=True)
+        steps = given.steps or row.get("steps", given.default)
         log = git(self.tree, "log", "--first-parent", "--format=%H", row["commit"]).split()
         touching = list(islice(filter(self.code_changed, log), steps))
         self.commits = [f"{touching[-1]}~1", *reversed(touching)]
         self.commits[0] = git(self.tree, "rev-parse", self.commits[0]).strip()
-        self.done = 0
+        self.done = self.before["steps"] if self.before else 0
         self.rng = random.Random(f"preread following 1 {self.name}")
-        self.checkout(0)
+        self.checkout(self.done)
         changed = Counter(path for one in touching for path in self.code_changed(one))
         listed = set(code_paths(git(self.tree, "ls-files")))
         self.touched = [path for path, _ in changed.most_common() if path in listed]
@@ -91,6 +96,8 @@ class Project:
             for path in self.touched
         )
         self.features = [name for name in names if len(name) > 2][:FEATURES]
+        if self.before:
+            self.features = [one["feature"] for one in self.before["dossiers"]]
 
     def code_changed(self, commit: str) -> list[str]:
         shown = git(self.tree, "diff", "--name-only", "-M", f"{commit}~1", commit)
@@ -171,6 +178,16 @@ class Followed:
         for key, (place, quotes) in self.shown().items():
             self.at[key], self.quotes[key] = place, quotes
         self.count["sampled"] = len(self.at)
+
+    def saved(self) -> Row:
+        """What a later run needs to go on from here, as JSON."""
+        kept = ("feature", "at", "quotes", "count", "notes", "seconds")
+        return {name: getattr(self, name) for name in kept}
+
+    def restore(self, row: Row) -> None:
+        self.at = {key: Place(*place) for key, place in row["at"].items()}
+        self.quotes, self.count = row["quotes"], Counter(row["count"])
+        self.notes, self.seconds = row["notes"], row["seconds"]
 
     def published(self):
         found = published.read(self.context.services().layout, self.feature)
@@ -278,18 +295,21 @@ class Followed:
                 self.note("computed and wrong", f"{commit[:9]} {draft.name} {fact.text}")
 
 
-async def follow(projects: list[Project], write: Callable[[list[Row]], None]) -> list[Row]:
+async def follow(projects: list[Project]) -> list[Row]:
     """Follow all of them in turn, a step each, so that a run that is cut has the same of each."""
     async with Jobs() as jobs:
         dossiers = [[Followed(one, name, jobs) for name in one.features] for one in projects]
-        for own in dossiers:
-            for one in own:
-                await one.begin()
+        for project, own in zip(projects, dossiers, strict=True):
+            if project.before:
+                for one, row in zip(own, project.before["dossiers"], strict=True):
+                    one.restore(row)
+            else:
+                for one in own:
+                    await one.begin()
         for number in range(1, max(len(one.commits) for one in projects)):
             for project, own in zip(projects, dossiers, strict=True):
-                if number < len(project.commits):
+                if project.done < number < len(project.commits):
                     await _step(project, own, number)
-            write([_row(*one) for one in zip(projects, dossiers, strict=True)])
         return [_row(*one) for one in zip(projects, dossiers, strict=True)]
 
 
@@ -301,6 +321,9 @@ async def _step(project: Project, dossiers: list[Followed], number: int) -> None
     for one in dossiers:
         await one.step(number, change)
     project.done = number
+    part = project.place.with_suffix(".part")
+    part.write_text(json.dumps(_row(project, dossiers), indent=1))
+    part.replace(project.place)
     print(f"{project.name} {number}/{len(project.commits) - 1}", file=sys.stderr, flush=True)
 
 
@@ -314,6 +337,7 @@ def _row(project: Project, dossiers: list[Followed]) -> Row:
         "count": dict(sorted(count.items())),
         "seconds": {"median": seconds[len(seconds) // 2], "most": seconds[-1]},
         "notes": [note for one in dossiers for note in one.notes],
+        "dossiers": [one.saved() for one in dossiers],
     }
 
 
@@ -340,25 +364,23 @@ def figures(rows: list[Row]) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--split", choices=("working", "held-out", "long"))
-    parser.add_argument("--repo")
+    parser.add_argument("--repo", help="a regular expression")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--clones", type=Path, default=RESULTS / "following-clones")
     parser.add_argument("--from", dest="source", default="")
+    parser.add_argument("--continue", dest="continues", action="store_true")
     given = parser.parse_args()
     data = tomllib.loads((HERE / "manifest.toml").read_text())
+    given.default = data["steps"]
     given.clones.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(exist_ok=True)
     projects = [
-        Project(row, given.clones, given.source, given.steps or row.get("steps", data["steps"]))
+        Project(row, given)
         for row in data["repository"]
-        if given.split in {None, row["split"]} and (given.repo or "") in row["url"]
+        if given.split in {None, row["split"]} and re.search(given.repo or "", row["url"])
     ]
-
-    def write(rows: list[Row]) -> None:
-        place = RESULTS / f"following-{given.split or 'some'}.json"
-        place.write_text(json.dumps({"figures": figures(rows), "rows": rows}, indent=1))
-
-    print(json.dumps(figures(asyncio.run(follow(projects, write))), indent=1))
+    rows = asyncio.run(follow(projects))
+    print(json.dumps(figures(rows), indent=1))
 
 
 if __name__ == "__main__":

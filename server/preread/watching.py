@@ -65,12 +65,14 @@ class Watcher:
         self._refreshes, self._tried = refreshes, dict[str, Seen]()
         self._layout = services().layout
         self._known: dict[str, Seen] = {}
+        self._is_first = True  # what a first look finds is news only if it is stale
         self._depends: dict[str, _Depends] = {}
         self.stop = threading.Event()
 
     def run(self) -> None:
         """Watch until `stop` is set."""
         while not self.stop.is_set() and not published.features(self._layout):
+            self._is_first = False
             self.stop.wait(NO_DOSSIERS_SECONDS)
         poll = False
         while not self.stop.is_set():
@@ -178,7 +180,7 @@ class Watcher:
         gone, new = self._known.keys() - set(features), now.keys() - self._known.keys()
         for feature in gone:
             del self._known[feature]
-        is_first = not self._known
+        is_first, self._is_first = self._is_first, False
         self._known.update(now)
         if (now or gone) and not is_first:
             self._tell(News(now, frozenset(gone), frozenset(new), len(wanted)))

@@ -102,7 +102,9 @@ class Hub:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(self._tell_news, news)
 
-        self._watcher = Watcher(lambda: services_of(self._root, self._environ), tell, _say)
+        self._watcher = Watcher(
+            lambda: services_of(self._root, self._environ), tell, _say, refreshes=True
+        )
         threading.Thread(target=self._watcher.run, name="watch", daemon=True).start()
 
     def _tell_news(self, news: "News") -> None:
