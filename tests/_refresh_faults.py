@@ -1,6 +1,8 @@
 """Faults at every step of a refresh, of memory and of repair. Run as a program: it forks.
 
-    _refresh_faults.py ROOT [SAMPLE]    as many points, chosen at random; all of them: 0
+    _refresh_faults.py ROOT [SAMPLE [SEED]]    as many points of each scene; all of them: 0
+
+The points are chosen and ordered at random, another seed gives others; Ctrl-C ends it early.
 
 A step is an operation on a file below the project. At a point, it fails (EIO, EACCES, …; once or
 from then on), the process is killed there, or the clock jumps. Besides, writes end at a file size,
@@ -299,34 +301,39 @@ def prepared(root: Path, first: Path, name: str) -> Scene:
     return Scene(name, place, texts(place), texts(done), texts(other), list(points(ended.steps)))
 
 
-def sweep(root: Path, sample: int) -> dict[str, object]:
+def tried(place: Path, scene: Scene, fault: Fault) -> str:
+    """What is wrong after a fault; empty if nothing is."""
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(scene.place, place, symlinks=True)
+    try:
+        afterwards(place, scene, fault, run(place, SCENES[scene.name][1], fault))
+    except (AssertionError, OSError, PrereadError) as error:
+        return str(error)
+    return ""
+
+
+def sweep(root: Path, sample: int, seed: int = 0) -> dict[str, object]:
     first = root / "first"
     made = run(first, begin)
     assert made.status == 0, made.said
     scenes = [prepared(root, first, name) for name in SCENES]
-    chosen = [(scene, fault) for scene in scenes for fault in scene.faults]
-    if sample:
-        rng = random.Random(f"faults {sample}")
-        chosen = [
-            (scene, fault)
-            for scene in scenes
-            for fault in rng.sample(scene.faults, min(sample, len(scene.faults)))
-        ]
+    rng = random.Random(f"faults {sample} {seed}")
+    chosen = [
+        (scene, fault)
+        for scene in scenes
+        for fault in rng.sample(scene.faults, min(sample or sys.maxsize, len(scene.faults)))
+    ]
+    rng.shuffle(chosen)
     gc.freeze()
     counts: Counter[str] = Counter()
-    wrong = []
-    for scene, fault in chosen:
-        place = root / "place"
-        shutil.copytree(scene.place, place, symlinks=True)
-        ended = run(place, SCENES[scene.name][1], fault)
-        counts[f"{scene.name}: {fault.kind}"] += 1
-        try:
-            afterwards(place, scene, fault, ended)
-        except (AssertionError, OSError, PrereadError) as error:
-            wrong.append(f"{scene.name}, {fault}: {error}")
-            if os.environ.get("PREREAD_TEST_VERBOSE"):
-                sys.stderr.write(f"{wrong[-1]}\n")
-        shutil.rmtree(place)
+    wrong: list[str] = []
+    with suppress(KeyboardInterrupt):
+        for scene, fault in chosen:
+            if said := tried(root / "place", scene, fault):
+                wrong.append(f"{scene.name}, {fault}: {said}")
+                if os.environ.get("PREREAD_TEST_VERBOSE"):
+                    sys.stderr.write(f"{wrong[-1]}\n")
+            counts[f"{scene.name}: {fault.kind}"] += 1
     return {"points": sum(counts.values()), "counts": dict(counts), "wrong": wrong}
 
 

@@ -210,3 +210,16 @@ def test_a_journal_is_not_believed_and_no_process_of_a_used_number_is_taken_for_
     assert told.status == 0
     assert "\\x1b[2J\\u202ereads it" in told.out
     assert used.exists()
+
+
+def test_a_journal_without_a_line_belongs_to_the_process_that_its_name_tells(
+    project: Path, cli: Cli
+) -> None:
+    folder = Layout(project).live_builds
+    folder.mkdir(parents=True)
+    of_a_killed = folder / "login.7fffffff00000000.jsonl"
+    mine = folder / f"login.{os.getpid():08x}00000000.jsonl"
+    for path in (of_a_killed, mine):
+        path.touch()
+    assert cli("load", "login", cwd=project).status == 0
+    assert list(folder.iterdir()) == [mine]

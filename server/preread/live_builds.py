@@ -82,10 +82,7 @@ class Journal:
             event="begin", feature=self.feature, at=now, level=request.level, pid=pid,
             born=processes.born(pid), until=until,
         )  # fmt: skip
-        try:  # whole at once: who sweeps must not see half of it
-            atomic.write(self.path, event.line() + b"\n")
-        except PrereadError:
-            self._is_lost = True
+        self._write(event)
 
     def step(self, text: str, done: float, total: float) -> None:
         if text == self._last or self._lines >= MAX_LINES:
@@ -125,7 +122,8 @@ async def run(
 ) -> LoadReply:
     """What the work returns. It is written down, and ends when another process asks for that."""
     layout, progress = services.layout, services.progress
-    name = f"{request.feature}.{os.urandom(8).hex()}{JOURNAL}"
+    # The name says whose it is, before its first line does.
+    name = f"{request.feature}.{os.getpid():08x}{os.urandom(4).hex()}{JOURNAL}"
     journal = Journal(layout.live_builds / name, request.feature)
 
     def report(text: str, done: float, total: float) -> None:
@@ -232,6 +230,11 @@ def _lives(begin: Event) -> bool:
     return is_known and processes.lives(begin.pid or 0, begin.born or 0)
 
 
+def _is_begun_now(journal: Path) -> bool:
+    """Whether the process that its name tells lives: its first line is not there yet."""
+    return processes.born(int(journal.stem.rpartition(".")[2][:8], 16)) > 0
+
+
 def _journals(folder: Path) -> list[Path]:
     return [path for path in reading.listed(folder, JOURNAL) if NAME.fullmatch(path.name)]
 
@@ -250,7 +253,7 @@ def _sweep(folder: Path) -> None:
         for path in _journals(folder):
             events = _events(reading.plain_bytes(path, MAX_BYTES) or b"", _feature(path))
             first = next(events, None)
-            if first is None or not _lives(first):
+            if not (_lives(first) if first else _is_begun_now(path)):
                 _remove(path)
         for path in reading.listed(folder, CANCEL):
             if not path.with_suffix(JOURNAL).exists():
