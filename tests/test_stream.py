@@ -3,6 +3,7 @@
 import http.client
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +156,32 @@ def test_a_socket_has_a_scope_a_size_and_an_origin(running: Daemon, root: Path) 
         assert answer.value.response.status_code == status
         assert json.loads(answer.value.response.body or b"")["error"]["code"] != "E_INTERNAL"
     assert running.ask("GET", "/health").status == 200
+
+
+def test_a_project_whose_messages_cannot_be_read_is_followed_and_harms_no_other(
+    running: Daemon, root: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    (broken / ".project" / ".state").mkdir(parents=True)
+    database = broken / ".project" / ".state" / "state.db"
+    database.write_bytes(b"no database" * 1000)
+    cache = broken / ".project" / ".cache"
+    cache.write_text("a file where locks belong, so that nothing can be set aside")
+    running.allow(broken)
+    with (
+        socket(running, broken, shared_token()) as far,
+        socket(running, root, shared_token()) as wire,
+    ):
+        assert event(far, "hello") == event(wire, "hello") == {"builds": []}
+        said = {"method": "say", "params": {"text": "still here"}}
+        assert ask(far, said)["error"]["code"] == "E_WRITE"
+        assert "result" in ask(wire, said)
+        assert event(wire, "message")["text"] == "still here"
+        cache.unlink()  # somebody mends it, and what is said after it was read again is told
+        for _ in range(SECONDS):
+            far.send(json.dumps(said))
+            with suppress(TimeoutError):
+                while (found := json.loads(far.recv(1))).get("event") != "message":
+                    pass
+                break
+        assert found["data"]["text"] == "still here"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
-from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from preread import sessions
+from preread.daemon.background import Background
 from preread.errors import PrereadError
 from preread.jobs import Job
 from preread.layout import Layout
@@ -40,7 +40,7 @@ Follower = MemoryObjectSendStream[Event]
 class Hub:
     """One namespace's events. It watches only while somebody follows."""
 
-    def __init__(self, root: Path, environ: Mapping[str, str], tasks: TaskGroup) -> None:
+    def __init__(self, root: Path, environ: Mapping[str, str], tasks: Background) -> None:
         self._root, self._environ, self._tasks = root, environ, tasks
         self._followers: set[Follower] = set()
         self._watcher: Watcher | None = None
@@ -118,14 +118,16 @@ class Hub:
 
     async def _tell_messages(self, scope: anyio.CancelScope) -> None:
         layout = Layout(self._root)
+        seen: int | None = None
         with scope:
-            seen = await anyio.to_thread.run_sync(sessions.latest, layout)
             while True:
-                await anyio.sleep(MESSAGES_SECONDS)
                 with suppress(PrereadError):  # a disk that cannot be read
+                    if seen is None:
+                        seen = await anyio.to_thread.run_sync(sessions.latest, layout)
                     for one in await anyio.to_thread.run_sync(sessions.since, layout, seen):
                         seen = one.id
                         self.tell(Event("message", one.model_dump(mode="json"), None, one.to))
+                await anyio.sleep(MESSAGES_SECONDS)
 
 
 def build_data(job: Job) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import socket
 import struct
-import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,8 +41,6 @@ async def listen(serving: Serving, socket_: socket.socket) -> asyncio.Server:
         try:
             with suppress(OSError, EOFError, TimeoutError):
                 await _serve(serving, reader, writer)
-        except Exception as error:  # a bug, which ends this client's connection and no other
-            traceback.print_exception(error)
         finally:
             serving.relays -= 1
             writer.close()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
+from preread.daemon.background import Background
 from preread.daemon.guard import Peer, Refused
 from preread.daemon.hub import Hub
 from preread.daemon.logins import Logins
@@ -44,6 +45,7 @@ class Namespace:
     reply_cache: ReplyCache[Any] = field(default_factory=ReplyCache)
     unchanged: Unchanged = field(default_factory=Unchanged)
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
+    starting: anyio.Lock = field(default_factory=anyio.Lock)  # one of the endpoints
 
 
 class Serving:
@@ -53,7 +55,7 @@ class Serving:
         self, environ: Mapping[str, str], tasks: TaskGroup, issuer: "Issuer | None" = None
     ) -> None:
         self.environ, self.issuer = dict(environ), issuer
-        self.tasks, self.metrics = tasks, Metrics()
+        self.tasks, self.metrics = Background(tasks), Metrics()
         self.tokens, self.allowed = Tokens(environ), Namespaces(environ)
         self.logins = Logins()
         self.jobs = Jobs(told=self._told)
@@ -129,22 +131,28 @@ class Serving:
     async def endpoint(self, peer: Peer, root: Path) -> Endpoint:
         """The MCP endpoint of a namespace for what the peer may do."""
         namespace, key = self.namespace(root), "local" if peer.is_local else peer.scope
-        if key not in namespace.endpoints:
-            operations: Mapping[str, Operation] = REGISTRY
-            if not includes(peer.scope, "write"):
-                operations = {name: REGISTRY[name] for name in REGISTRY if name != LOAD}
-            handlers = Handlers(root, self.environ_of(peer), self.jobs, operations)
-            namespace.endpoints[key] = endpoint = Endpoint(handlers)
-            await self.tasks.start(self._run_endpoint, endpoint)
-            self.tasks.start_soon(self.tell_subscribers, namespace, handlers)
+        async with namespace.starting:
+            if key not in namespace.endpoints:
+                operations: Mapping[str, Operation] = REGISTRY
+                if not includes(peer.scope, "write"):
+                    operations = {name: REGISTRY[name] for name in REGISTRY if name != LOAD}
+                handlers = Handlers(root, self.environ_of(peer), self.jobs, operations)
+                await self.tasks.start(self._run_endpoint, namespace, key, handlers)
+                self.tasks.start_soon(self.tell_subscribers, namespace, handlers)
         return namespace.endpoints[key]
 
     async def _run_endpoint(
-        self, endpoint: Endpoint, *, task_status: anyio.abc.TaskStatus[None]
-    ) -> None:
+        self, namespace: Namespace, key: str, handlers: Handlers, *,
+        task_status: anyio.abc.TaskStatus[None],
+    ) -> None:  # fmt: skip
+        endpoint = Endpoint(handlers)
         async with endpoint.running():
+            namespace.endpoints[key] = endpoint
             task_status.started()
-            await anyio.sleep_forever()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                del namespace.endpoints[key]  # the next call makes another one
 
     async def tell_subscribers(self, namespace: Namespace, handlers: Handlers) -> None:
         """Pass changed dossiers on to the subscribers of an MCP server, until cancelled."""

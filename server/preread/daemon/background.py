@@ -1,0 +1,31 @@
+"""What runs beside the calls: a task that fails ends alone, and is in the log."""
+
+import traceback
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+Work = Callable[..., Awaitable[Any]]
+
+
+class Background:
+    """Starts tasks in a group, which a bug in one of them does not end."""
+
+    def __init__(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+
+    def start_soon(self, work: Work, *arguments: object) -> None:
+        self._tasks.start_soon(_alone, work, *arguments)
+
+    async def start(self, work: Work, *arguments: object) -> None:
+        """Start one that says when it has started, by `task_status`, and wait for that."""
+        await self._tasks.start(partial(_alone, work, *arguments))
+
+
+async def _alone(work: Work, *arguments: object, **status: object) -> None:
+    try:
+        await work(*arguments, **status)
+    except Exception as error:
+        traceback.print_exception(error)
