@@ -18,6 +18,8 @@ from conftest import ROOT, SHOP, child_environ
 from preread.client import AsyncClient, Client, PrereadError, State
 from preread.client.operations import by_place
 from preread.errors import CODES
+from preread.infra.locks import FileLock
+from preread.layout import Layout
 from preread.operations import REGISTRY, every
 from preread.operations.facts import SearchReply
 
@@ -142,6 +144,30 @@ async def test_calls_at_once_over_one_websocket_get_each_its_own_answer(shop: Pa
         assert answer["metadata"]["request_id"]
         assert answer["metadata"].get("number", number) == number
     assert seen[1]["metadata"]["request_id"] == "the same"
+
+
+async def test_a_call_over_a_websocket_that_is_cancelled_ends_in_the_daemon(shop: Path) -> None:
+    lock = Layout(shop).lock("refund")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    scope = anyio.CancelScope()
+    async with client(AsyncClient, shop, "websocket") as preread:
+
+        async def load() -> None:
+            with scope:
+                await preread.load("refund")
+
+        async def builds() -> list[object]:
+            return [*(await preread.send({"method": "builds.list"}))["result"]["builds"]]
+
+        with FileLock(lock), anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(load)
+                while not await builds():
+                    pass
+                scope.cancel()
+            while await builds():
+                pass
+        assert scope.cancelled_caught
 
 
 def test_a_transport_is_any_function_from_state_to_state() -> None:

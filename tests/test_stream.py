@@ -14,9 +14,13 @@ from websockets.sync.client import ClientConnection, connect
 from _daemon import Daemon, shared, shared_token
 from _mcp_process import shop
 from conftest import run_cli
+from preread.errors import CODES
+from preread.infra.locks import FileLock
+from preread.layout import Layout
 
 SECONDS = 60
 OFF = {"PREREAD_CLAUDE": "off"}
+State = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +138,33 @@ def test_a_socket_answers_states_and_json_rpc(running: Daemon, root: Path) -> No
             ask(wire, rpc)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1007
+
+
+def test_a_call_on_a_socket_is_cancelled_and_answered(running: Daemon, root: Path) -> None:
+    lock = Layout(root).lock("refund")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    load = {"method": "context.load", "params": {"feature": "refund", "level": "light"}}
+    calls: dict[str | int, State] = {
+        "mine": load | {"metadata": {"request_id": "mine"}},
+        7: load | {"jsonrpc": "2.0", "id": 7},
+    }
+    with FileLock(lock), socket(running, root, shared_token()) as wire:
+        for name, call in calls.items():
+            wire.send(json.dumps(call))
+            while "another process" not in event(wire, "build")["message"]:
+                pass
+            for wrong in ("another", [], None):
+                wire.send(json.dumps(cancel(wrong)))
+            answer = ask(wire, cancel(name))
+            assert answer["error"]["code"] in {"E_CANCELLED", CODES["E_CANCELLED"].jsonrpc}
+            assert call.keys() - {"method", "params"} <= answer.keys()
+            while event(wire, "build")["state"] != "error":
+                pass
+        assert "result" in ask(wire, {"method": "context.status"})
+
+
+def cancel(name: Any) -> State:
+    return {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": name}}
 
 
 def test_a_socket_has_a_scope_a_size_and_an_origin(running: Daemon, root: Path) -> None:

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+import anyio
 from websockets.exceptions import ConnectionClosed
 
 from preread.errors import PrereadError
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 PARALLEL = 4  # what the daemon runs of one connection at a time
 ID = "request_id"
+CANCEL, CANCEL_SECONDS = "$/cancelRequest", 2.0
 State = dict[str, Any]
 
 
 class Conversation:
-    """What is asked and answered on a connection. A cancelled call goes on in the daemon."""
+    """What is asked and answered on a connection."""
 
     def __init__(self, connection: "ClientConnection", where: str) -> None:
         self._connection, self._where = connection, where
@@ -48,6 +50,9 @@ class Conversation:
             try:
                 await self._connection.send(json.dumps(asked))
                 done: State = await answer
+            except asyncio.CancelledError:
+                await self._cancel(ident)
+                raise
             except ConnectionClosed as error:
                 raise self._closed(str(error)) from error
             finally:
@@ -55,6 +60,12 @@ class Conversation:
         if ID in about:  # the caller's own
             done["metadata"][ID] = about[ID]
         return done
+
+    async def _cancel(self, ident: str) -> None:
+        """Tell the daemon that nobody waits for this answer any more."""
+        message = {"jsonrpc": "2.0", "method": CANCEL, "params": {"id": ident}}
+        with anyio.move_on_after(CANCEL_SECONDS, shield=True), suppress(ConnectionClosed):
+            await self._connection.send(json.dumps(message))
 
     async def _read(self) -> None:
         """Give each answer to who waits for it, until the connection ends."""

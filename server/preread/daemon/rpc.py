@@ -10,6 +10,7 @@ from preread.operations.shared_state import MAX_BATCH, PARALLEL
 Json = Any
 Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 PARSE, INVALID, PARAMS = -32700, -32600, -32602
+CANCEL = "$/cancelRequest"  # a notification of the Language Server Protocol
 
 
 async def answered(given: Json, perform: Answer) -> Json:
@@ -49,11 +50,17 @@ async def _one(message: Json, perform: Answer) -> Json:
     done = await perform(state)
     if "id" not in message:
         return None
-    failure = done.get("error")
-    if failure is not None:
-        data = {key: failure[key] for key in ("code", "hint", "details")}
-        return error(message["id"], failure["jsonrpc"], failure["message"], data)
+    if done.get("error") is not None:
+        return failed(message["id"], done["error"])
     return {"jsonrpc": "2.0", "id": message["id"], "result": done.get("result")}
+
+
+def cancelled(message: Json) -> Json:
+    """The id of the call that a message cancels; None if it cancels none."""
+    if not isinstance(message, dict) or message.get("method") != CANCEL or "id" in message:
+        return None
+    params = message.get("params") if message.get("jsonrpc") == "2.0" else None
+    return params.get("id") if isinstance(params, dict) else None
 
 
 def _problem(message: Json) -> str:
@@ -66,6 +73,12 @@ def _problem(message: Json) -> str:
 
 def _is_id(ident: Json) -> bool:
     return ident is None or (isinstance(ident, str | int | float) and not isinstance(ident, bool))
+
+
+def failed(ident: Json, failure: dict[str, Any]) -> dict[str, Any]:
+    """The response that says why an operation failed."""
+    data = {key: failure[key] for key in ("code", "hint", "details")}
+    return error(ident, failure["jsonrpc"], failure["message"], data)
 
 
 def error(ident: Json, code: int, message: str, data: Json = None) -> dict[str, Any]:

@@ -14,10 +14,13 @@ from preread.daemon import rpc
 from preread.daemon.guard import MAX_BODY, Peer
 from preread.daemon.hub import Event, build_data
 from preread.daemon.serving import Namespace, Serving
+from preread.errors import PrereadError
+from preread.operations.shared_state import failure_of
 
 PING_SECONDS = 15.0
 PARALLEL = 4  # calls of one socket that run at a time
 NO_JSON, TOO_SLOW = 1007, 1013  # reasons to close a socket
+Running = dict[str, anyio.CancelScope]  # one socket's calls, by what a message to cancel names
 
 
 def events(serving: Serving, namespace: Namespace, peer: Peer) -> StreamingResponse:
@@ -86,6 +89,7 @@ async def _send(
 
 async def _receive(socket: WebSocket, perform: rpc.Answer) -> None:
     free = anyio.Semaphore(PARALLEL)
+    running: Running = {}
     async with anyio.create_task_group() as calls:
         while True:
             try:
@@ -96,8 +100,12 @@ async def _receive(socket: WebSocket, perform: rpc.Answer) -> None:
             if message is None:
                 await socket.close(NO_JSON)
                 break
+            if (ident := rpc.cancelled(message)) is not None:
+                if scope := running.get(str(ident)):
+                    scope.cancel()
+                continue
             await free.acquire()  # a client that asks faster than it is answered has to wait
-            calls.start_soon(_answer, socket, message, perform, free)
+            calls.start_soon(_answer, socket, message, perform, free, running)
         calls.cancel_scope.cancel()
 
 
@@ -112,15 +120,37 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 async def _answer(
-    socket: WebSocket, message: Any, perform: rpc.Answer, free: anyio.Semaphore  # noqa: ANN401
+    socket: WebSocket, message: Any, perform: rpc.Answer, free: anyio.Semaphore,  # noqa: ANN401
+    running: Running,
 ) -> None:  # fmt: skip
+    is_state = isinstance(message, dict) and "jsonrpc" not in message
+    answer, ident, scope = None, _ident(message), anyio.CancelScope()
+    if ident:
+        running[ident] = scope
     try:
-        is_state = isinstance(message, dict) and "jsonrpc" not in message
-        answer = await (perform(message) if is_state else rpc.answered(message, perform))
+        with scope:
+            answer = await (perform(message) if is_state else rpc.answered(message, perform))
     finally:
         free.release()
+        if running.get(ident) is scope:  # a client may use a name twice
+            del running[ident]
+    if scope.cancelled_caught:
+        failure = failure_of(PrereadError("E_CANCELLED", "The caller cancelled this call."))
+        answered = {"version": 1, **message, "error": failure}
+        answer = answered if is_state else rpc.failed(message["id"], failure)
     if answer is not None:
         await _say(socket, answer)
+
+
+def _ident(message: Any) -> str:  # noqa: ANN401 - any JSON
+    """How a message to cancel names a call: by its `id`, a state by its `request_id`."""
+    found = message if isinstance(message, dict) else {}
+    if "jsonrpc" not in found:
+        metadata = found.get("metadata")
+        ident = metadata.get("request_id") if isinstance(metadata, dict) else None
+    else:
+        ident = found.get("id")
+    return str(ident) if isinstance(ident, str | int) else ""
 
 
 async def _say(socket: WebSocket, data: object) -> None:
