@@ -530,6 +530,17 @@ def test_the_sockets_of_a_service_manager_are_used_and_left_in_place(tmp_path: P
         os.close(copy)
 
 
+def test_who_has_allowed_nothing_is_told_how(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+    for words, said in {
+        ("serve", "namespaces"): "`preread serve allow DIR`",
+        ("token", "list"): "`preread token new`",
+        ("serve", "--port", "65536"): "0<=x<=65535",
+    }.items():
+        done = run_cli(*words, cwd=tmp_path, env=env)
+        assert said in done.out + done.err
+
+
 def test_units_are_written_for_systemd_and_launchd(tmp_path: Path) -> None:
     done = run_cli("serve", "--install", cwd=tmp_path, env={"HOME": str(tmp_path)})
     assert done.status == 0

@@ -91,6 +91,16 @@ def test_an_entry_comes_and_goes_and_nothing_else_changes(
     assert undone["state"] == "unchanged"
 
 
+def test_a_try_says_what_would_be_and_names_the_file_as_it_is(
+    home: Path, project: Path, cli: Cli
+) -> None:
+    said, _, diff, *_, last = cli("mcp", "install", "cursor", "--dry-run", cwd=project).out.split(
+        "\n"
+    )
+    place = project / ".cursor" / "mcp.json"
+    assert (said, diff, last) == (f"would be added: {place}", f"+++ b{place}", "")
+
+
 def test_the_document_lists_the_clients() -> None:
     text = (ROOT / "docs" / "clients.md").read_text()
     table = text.partition("<!-- clients -->")[2].partition("<!-- /clients -->")[0]

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from _evidence_project import services
 from _files_project import program, program_environ
 from preread import spending
+from preread.client import Client
 from preread.errors import PrereadError
 from preread.models import Outcome
 from preread.services import Services
@@ -368,3 +369,13 @@ def test_a_reservation_counts_for_other_processes_until_its_own_has_ended(tmp_pa
     assert spending.reserved(here.layout) == 0.0
     here.layout.reserved.write_text("no JSON")
     assert spending.allows(here)
+
+
+def test_days_are_told_oldest_first_whichever_run_was_written_first(project: Services) -> None:
+    now = time.time()
+    for age in (0, 2, 1):
+        spend(project, 0.25, now - age * DAY)
+    with Client(project.layout.root) as client:
+        days = [one.name for one in client.history.costs().days]
+    assert len(days) == 3
+    assert days == sorted(days)

@@ -23,7 +23,10 @@ def _print(*lines: str) -> int:
     short_help="Serve all your projects from one process, over HTTP and Unix sockets.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Another needs a token.")
-@click.option("--port", default=9742, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=9742, show_default=True,
+    help="0 takes a free one.",
+)  # fmt: skip
 @click.option("--http", is_flag=True, help="Only TCP.")
 @click.option("--socket", is_flag=True, help="Only the Unix sockets.")
 @click.option("--stdio", is_flag=True, help="MCP on the standard streams, like `preread mcp`.")
@@ -114,7 +117,8 @@ def namespaces() -> Run:
     def run() -> int:
         from preread.daemon.namespaces import Namespaces
 
-        return _print(*map(str, Namespaces(os.environ).allowed()))
+        found = [str(root) for root in Namespaces(os.environ).allowed()]
+        return _print(*found or ["No folder is allowed: `preread serve allow DIR` allows one."])
 
     return run
 
@@ -219,7 +223,7 @@ def list_() -> Run:
             end = time.strftime("%Y-%m-%d", time.gmtime(one.expires)) if one.expires else "never"
             state = "expired" if one.is_expired else f"expires {end}"
             lines.append(f"{one.id}  {one.scope:7}  {state}  {one.namespace or 'every project'}")
-        return _print(*lines)
+        return _print(*lines or ["There is no token: `preread token new` makes one."])
 
     return run
 

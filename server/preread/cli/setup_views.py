@@ -28,7 +28,8 @@ def init(reply: "InitReply") -> Iterator[Block]:
 
 
 def install_client(reply: "InstallReply") -> Iterator[Block]:
-    yield f"{reply.state}: {reply.path}"
+    would = "would be " if reply.diff else ""  # only a try has one
+    yield f"{would}{reply.state}: {reply.path}"
     yield from (reply.diff,) if reply.diff else ()
     yield from (reply.next,) if reply.next else ()
 

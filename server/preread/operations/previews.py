@@ -9,11 +9,12 @@ END = "\n\\ No newline at end of file\n"
 
 def change(path: str, before: str | None, after: str | None) -> Change:
     """The change of a text file; None stands for a file that is not there."""
+    inside = path.removeprefix("/")
     lines = difflib.unified_diff(
         (before or "").splitlines(keepends=True),
         (after or "").splitlines(keepends=True),
-        "/dev/null" if before is None else f"a/{path}",
-        "/dev/null" if after is None else f"b/{path}",
+        "/dev/null" if before is None else f"a/{inside}",
+        "/dev/null" if after is None else f"b/{inside}",
     )
     return Change(path=path, diff="".join(x if x.endswith("\n") else x + END for x in lines))
 

@@ -58,7 +58,7 @@ def _costs(services: Services, request: CostsRequest) -> CostsReply:
     runs = [run for run in _runs(services, request.days) if request.feature in {None, run.feature}]
     features = sorted(_sums(runs, lambda run: run.feature), key=lambda one: (-one.usd, one.name))
     return CostsReply(
-        days=tuple(_sums(runs, lambda run: run.day)),
+        days=tuple(sorted(_sums(runs, lambda run: run.day), key=lambda one: one.name)),
         features=tuple(features),
         spent=spending.totals(services.layout),
         month_usd=services.settings.month_usd,
@@ -66,7 +66,7 @@ def _costs(services: Services, request: CostsRequest) -> CostsReply:
 
 
 def _runs(services: Services, days: int) -> Iterator[Run]:
-    """The runs of today and of the days before it, the oldest first."""
+    """The runs of today and of the days before it, about in the order in which they ended."""
     at = time.localtime()
     since = time.mktime((at.tm_year, at.tm_mon, at.tm_mday - days + 1, 0, 0, 0, 0, 0, -1))
     for match in spending.LINE.finditer(plain_bytes(services.layout.spending) or b""):

@@ -14,6 +14,12 @@
     times.push(at);
     costs.push(known.get(name) || 0);
   }
+  // A label below a bar, and no label twice.
+  const labelled = (chart) => {
+    const step = Math.ceil(times.length / Math.max(1, Math.floor(chart.width / 70)));
+    return times.filter((_, place) => place % step === 0);
+  };
+  const DOLLARS = [0.01, 0.1, 1, 10, 100, 1000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
   let plot = null;
   const draw = () => {
     const style = getComputedStyle(document.documentElement);
@@ -23,7 +29,10 @@
     plot = new uPlot({
       width: place.clientWidth, height: 220, legend: { show: false }, cursor: { show: false },
       scales: { x: { time: true, range: [first - DAY * 0.7, last + DAY * 0.7] }, y: { range: (_, _low, high) => [0, Math.max(high * 1.1, 0.01)] } },
-      axes: [{ ...axis, grid: { show: false }, values: "{D} {MMM}" }, { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => "$" + tick.toFixed(2)) }],
+      axes: [
+        { ...axis, grid: { show: false }, splits: labelled, values: "{D} {MMM}" },
+        { ...axis, size: 60, incrs: DOLLARS, values: (_, ticks) => ticks.map((tick) => "$" + tick.toFixed(2)) },
+      ],
       series: [{}, { fill: accent, stroke: accent, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.6, 34] }) }],
     }, [times, costs], place);
   };
