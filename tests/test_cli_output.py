@@ -297,6 +297,26 @@ def test_late_first_progress_is_shown_at_once(
     assert 60 <= int(shown[1]) <= most  # 61 where the machine was busy meanwhile
 
 
+def test_steps_are_lines_of_a_pipe_and_whoever_stops_reading_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = foreground.LatestProgress(is_logged=True)
+
+    async def steps() -> None:
+        for message in ("a: codegen", "a: codegen", "b: reads\nx\x1b[2J"):
+            await said.report(message, 1, 3)
+        monkeypatch.setattr(sys.stderr, "write", _closed)
+        await said.report("c: codegen", 2, 3)
+
+    anyio.run(steps)
+    assert capsys.readouterr().err == ("step 2 of 3: a: codegen\nstep 2 of 3: b: reads x\\x1b[2J\n")
+    assert said.message == "c: codegen"
+
+
+def _closed(_: str) -> int:
+    raise BrokenPipeError
+
+
 def which(program: str) -> str:
     import shutil
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import sys
 import threading
@@ -397,6 +398,16 @@ async def test_a_journal_that_came_with_the_repository_is_not_believed(shop: Pat
     assert (await run(shop, off, id="own"))["code"] == "E_NOT_ALLOWED"
     assert (await run(shop, off, id="other"))["code"] == "E_AGENT"
     assert (await run(shop, off, id="../x"))["code"] == "E_USAGE"
+
+
+async def test_a_run_says_what_it_repaired_before_it_began(shop: Path) -> None:
+    made = await answer(shop, {"method": "worktree.create", "params": {"name": "other"}})
+    shutil.rmtree(made["result"]["path"])
+    said: list[tuple[str, float, float]] = []
+    off = {"PREREAD_CLAUDE": "off", "PREREAD_TEST_COMMAND": "true"}
+    assert (await run(shop, off, said=said))["code"] == "E_AGENT"
+    assert any(message.startswith("other: forget its folder") for message, _, _ in said)
+    assert left(shop) == ([], [], [])
 
 
 async def test_tests_run_only_if_a_person_allowed_them(shop: Path) -> None:

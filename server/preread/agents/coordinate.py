@@ -38,7 +38,8 @@ def coordinate(services: Services, order: Order) -> Result:
         if story.is_finished and (waited or story.is_done):
             return Result(story, joined=True)
         before = frozenset(name for name, part in story.parts.items() if part.merged)
-        repair.repair(repository)
+        for repaired in repair.repair(repository):
+            services.progress.say(repaired)
         purse = Purse(order.usd, until, story.cost_usd - story.paid_before)
         log.add("begun", text=order.task)
         said: SimpleQueue[str] = SimpleQueue()
