@@ -60,6 +60,15 @@ async def test_a_worktree_is_a_project_of_its_own_with_the_settings_but_no_secre
     assert again["path"] == str(shop / ".worktrees/issue-270-2")
 
 
+async def test_settings_that_git_lacks_among_others_are_named(shop: Path) -> None:
+    write(shop / ".project", {"knowledge.md": "# Knowledge\n"})
+    commit(shop)
+    write(shop / ".project", {"gates": "mode warn\n"})
+    made = await call(shop, "create", name="one")
+    assert "not gates: commit them" in made["notes"][0]
+    assert git(Path(made["path"]), "status", "--porcelain") == ""
+
+
 async def test_an_env_file_comes_only_with_a_person_who_names_it(shop: Path) -> None:
     refused = await call(shop, "create", by="a client", name="one", copy_in=[".env"])
     assert refused["code"] == "E_NOT_ALLOWED"
@@ -349,9 +358,9 @@ async def test_what_only_a_deleted_worktree_had_is_kept_before_git_forgets_it(sh
     failed = await call(shop, "remove", name="one", force=True)
     assert (failed["details"]["reason"], "prune" in failed["hint"]) == ("gone", True)
     would = await call(shop, "prune", dry_run=True)
-    assert "what no branch has under refs" in would["notes"][0]
+    assert "refs keep what no branch has" in would["notes"][0]
     (said,) = (await call(shop, "prune"))["repaired"]
-    kept = said.rpartition(": ")[2].split(", ")
+    kept = said.rpartition("(")[2].rstrip(")").split(", ")
     listed = git(shop, "for-each-ref", "--format=%(refname)", "refs/preread/removed/one").split()
     assert sorted(kept) == sorted(listed)
     git(shop, "reflog", "expire", "--expire=now", "--all")
@@ -375,7 +384,7 @@ async def test_an_object_that_git_has_deleted_meanwhile_does_not_keep_the_rest(s
     (shop / ".git/worktrees/one/ORIG_HEAD").write_text(f"{lost}\n")
     (shop / ".git/objects" / before[:2] / before[2:]).unlink()
     (said,) = (await call(shop, "prune"))["repaired"]
-    kept = said.rpartition(": ")[2].split(", ")
+    kept = said.rpartition("(")[2].rstrip(")").split(", ")
     assert head in git(shop, "rev-list", *kept).split()
     assert lost not in git(shop, "rev-list", *kept).split()
     assert git(shop, "fsck", "--connectivity-only", "--no-dangling", *kept) == ""

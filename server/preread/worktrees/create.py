@@ -36,7 +36,7 @@ def create(repository: Repository, wanted: Record) -> tuple[str, ...]:
             new = ("--no-track", "-b", records.short(wanted.branch))
             held.run("worktree", "add", "-q", *new, "--", str(path), wanted.begun_at)
             inside = path / repository.prefix
-            _copy_settings(repository.layout, inside)
+            left_out = _copy_settings(repository.layout, inside)
             for copy in wanted.copies:
                 _copy(_source(repository.layout, copy), inside / copy)
             for link in wanted.links:
@@ -45,9 +45,14 @@ def create(repository: Repository, wanted: Record) -> tuple[str, ...]:
             undo.creation(held.uncancelled(), wanted)
             raise
         records.write(held.layout, wanted.model_copy(update={"stage": "ready"}))
-    modules = repository.names("ls-files", "-z", "--", ".gitmodules", at=path)
-    hint = "Its submodules are not checked out: `git submodule update --init` in it does that."
-    return (hint,) if modules else ()
+    notes = []
+    if repository.names("ls-files", "-z", "--", ".gitmodules", at=path):
+        notes.append("Its submodules are not checked out: `git submodule update --init` does that.")
+    if left_out:
+        notes.append(
+            f"Git has other files of .project, but not {', '.join(left_out)}: commit them."
+        )
+    return tuple(notes)
 
 
 def check(repository: Repository, wanted: Record) -> None:
@@ -104,14 +109,18 @@ def _source(layout: Layout, relative: str) -> Path:
     return path
 
 
-def _copy_settings(layout: Layout, root: Path) -> None:
-    """The project's settings, if git has none of them; git ignores the copies."""
+def _copy_settings(layout: Layout, root: Path) -> list[str]:
+    """Copy the project's settings if git has none of them, and will not see the copies.
+
+    Returns those that it lacks because git has others.
+    """
     found = [name for name in SETTINGS if (layout.project / name).exists()]
     if not found or (root / ".project").exists():
-        return
+        return [name for name in found if not (root / ".project" / name).exists()]
     for name in found:
         _copy(layout.real(layout.project / name), root / ".project" / name)
     atomic.write(root / ".project" / ".gitignore", git_rules.PROVISIONAL)
+    return []
 
 
 def _copy(source: Path, target: Path) -> None:

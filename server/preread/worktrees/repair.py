@@ -44,8 +44,8 @@ def _about_gone(repository: Repository, record: Record, path: Path) -> str:
             "push what only they have and delete them"
         )
     return (
-        f"forget its folder, which is gone; its branch {records.short(record.branch)} is kept, and "
-        "what no branch has under refs"
+        f"forget its folder, which is gone; its branch {records.short(record.branch)} stays, and "
+        "refs keep what no branch has"
     )
 
 
@@ -88,7 +88,7 @@ def _repair_one(repository: Repository, record: Record) -> str:
         return _take_back(repository, record)
     elif not undo.inner(repository, path):
         kept = undo.gone(repository, record)
-        return f": {', '.join(kept) or 'there was nothing'}"
+        return f" ({', '.join(kept) or 'nothing'})"
     return ""
 
 
