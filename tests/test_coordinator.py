@@ -23,11 +23,14 @@ from _processes import left_behind, processes_in, start, until
 from _trees import write
 from conftest import git, make_repository
 from preread.agents import project_tests
+from preread.agents.dossiers import Dossier
 from preread.agents.journal import Journal
+from preread.agents.order import DOSSIER, Order
 from preread.agents.purse import Purse
 from preread.cli import views
 from preread.errors import PrereadError
 from preread.operations.agent.shapes import ExecuteReply
+from preread.worktrees.repository import open_repository
 
 pytestmark = pytest.mark.anyio
 CHECK = """import pathlib, sys
@@ -398,6 +401,20 @@ async def test_a_journal_that_came_with_the_repository_is_not_believed(shop: Pat
     assert (await run(shop, off, id="own"))["code"] == "E_NOT_ALLOWED"
     assert (await run(shop, off, id="other"))["code"] == "E_AGENT"
     assert (await run(shop, off, id="../x"))["code"] == "E_USAGE"
+
+
+def test_a_dossier_of_another_branch_says_what_it_is_older_than(shop: Path) -> None:
+    git(shop, "branch", "other")
+    own = services(shop)
+    order = Order(
+        id="own", task="x", feature="shop", known={DOSSIER: "as it was"},
+        suite=project_tests.parsed("true"), concurrency=1, seconds=1, usd=1,
+        base="refs/heads/other",
+    )  # fmt: skip
+    dossier = Dossier(own, open_repository(own), order, {"a"})
+    assert dossier.sources(["a"]) == {DOSSIER: "as it was"}
+    older = f"{DOSSIER} (older than what is merged: b)"
+    assert dossier.sources(["a", "b"]) == {older: "as it was"}
 
 
 async def test_a_run_says_what_it_repaired_before_it_began(shop: Path) -> None:

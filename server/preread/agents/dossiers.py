@@ -20,7 +20,7 @@ class Dossier:
     repository: Repository
     order: Order
     seen: set[str]  # the tasks that were merged when it was read
-    text: str = ""
+    text: str = field(init=False)
     missing: set[str] = field(default_factory=set)  # tasks whose merge it does not know
     reading: threading.Lock = field(default_factory=threading.Lock)  # nothing is merged meanwhile
 
@@ -30,9 +30,9 @@ class Dossier:
     def sources(self, merged: Collection[str]) -> dict[str, str]:
         """It, with what it is called in a prompt. Raises Cancelled."""
         with self.reading:
-            if new := set(merged) - self.seen:
-                self.seen |= new
-                self.missing |= new
+            self.missing |= set(merged) - self.seen
+            self.seen |= self.missing
+            if self.missing:
                 self._refresh()
             old = f" (older than what is merged: {', '.join(sorted(self.missing))})"
             return {f"{DOSSIER}{old if self.missing else ''}": self.text}
