@@ -419,6 +419,19 @@ async def test_commits_whose_base_is_deleted_and_those_without_a_branch_are_work
     assert own in refs
 
 
+async def test_a_branch_that_moved_on_during_a_removal_stays(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    layout = _worktree_sequences.Layout(shop)
+    record = records.read(layout, "one")
+    assert record is not None
+    seen = git(at, "rev-parse", "HEAD").strip()
+    records.write(layout, record.model_copy(update={"stage": "removing", "tip": seen}))  # a kill
+    later = commit(at, shop_py="PRICE = 1\n")
+    assert "finish removing it" in str(await call(shop, "prune"))
+    assert not (shop / ".worktrees/one").exists()
+    assert git(shop, "rev-parse", "preread/one").strip() == later
+
+
 async def test_a_worktree_that_git_alone_knows_is_not_taken_for_a_new_one(shop: Path) -> None:
     at = shop / ".worktrees/one"
     git(shop, "worktree", "add", "-q", "--detach", str(at))

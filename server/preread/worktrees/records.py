@@ -34,6 +34,7 @@ class Record(Model):
     feature: str = ""
     links: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    tip: str = ""  # of the branch, as it was merged or kept before the removal
     agent: str = ""  # which kind of agent works in it
 
 

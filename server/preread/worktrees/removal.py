@@ -19,6 +19,10 @@ class Work(NamedTuple):
     under_way: str
     detached: str  # the commit that is checked out, unless it is the branch's
     hidden: list[str]  # commits that only refs of its own reach
+    tip: str  # the branch's commit
+
+    def __bool__(self) -> bool:
+        return bool(self.dirty or self.unmerged or self.under_way or self.detached or self.hidden)
 
 
 class Removed(NamedTuple):
@@ -30,21 +34,23 @@ class Removed(NamedTuple):
 
 def work_in(repository: Repository, record: Record) -> Work:
     """Raises E_WORKTREE for repositories inside it, whose commits no ref here could keep."""
-    path = records.path_of(repository, record.name)
+    path, tip = records.path_of(repository, record.name), repository.commit_of(record.branch)
     dirty, under_way, detached, hidden = [], "", "", []
     if (path / ".git").exists():
         dirty = listing.changes(repository, path)
         under_way = listing.under_way(repository, path)
         head = repository.out("rev-parse", "HEAD", at=path)
-        if head != repository.commit_of(record.branch):
+        if head != tip:
             detached = head
         _check_inner(repository, path, dirty)
         if entry := undo.entry_of(repository, path):
             hidden = rescue.commits(repository, entry / "refs")
     # A base that somebody deleted has merged nothing.
     base = record.base if repository.commit_of(record.base) else record.begun_at
-    unmerged = repository.out("rev-list", "--count", record.branch, f"^{base}", "--")
-    return Work(dirty, int(unmerged or 0), under_way, detached, hidden)
+    unmerged = 0
+    if tip:
+        unmerged = int(repository.run("rev-list", "--count", tip, f"^{base}", "--").out)
+    return Work(dirty, unmerged, under_way, detached, hidden, tip)
 
 
 def _check_inner(repository: Repository, path: Path, dirty: list[str]) -> None:
@@ -69,9 +75,8 @@ def remove(repository: Repository, name: str, *, force: bool) -> Removed:
         if listing.is_at_work(held, name):
             raise failed(f"An agent is at work in {name}.", "Cancel it first.", reason="agent")
         work = check(held, record, force=force)
-        removed = keep(held, record, work) if any(work) else Removed("", "")
-        records.write(held.layout, record.model_copy(update={"stage": "removing"}))
-        undo.removal(held, record)
+        removed = keep(held, record, work) if work else Removed("", "")
+        _remove(held, record, work)
     return removed
 
 
@@ -79,9 +84,14 @@ def remove_unchanged(repository: Repository, name: str) -> None:
     """Remove a worktree in which nothing was done; any other stays."""
     with suppress(PrereadError), repository.locked(name) as held:
         record = records.need(held, name)
-        check(held, record, force=False)
-        records.write(held.layout, record.model_copy(update={"stage": "removing"}))
-        undo.removal(held, record)
+        work = check(held, record, force=False)
+        _remove(held, record, work)
+
+
+def _remove(repository: Repository, record: Record, work: Work) -> None:
+    leaving = record.model_copy(update={"stage": "removing", "tip": work.tip})
+    records.write(repository.layout, leaving)
+    undo.removal(repository, leaving)
 
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:
@@ -120,8 +130,7 @@ def keep(repository: Repository, record: Record, work: Work) -> Removed:
     """Everything in it as a commit, whose parents are what was checked out and the branch."""
     path = records.path_of(repository, record.name)
     entry = undo.entry_of(repository, path)
-    tip = repository.commit_of(record.branch)
-    parents = [parent for parent in (work.detached, tip) if parent] or [record.begun_at]
+    parents = [parent for parent in (work.detached, work.tip) if parent] or [record.begun_at]
     commit = parents[0]
     if work.dirty or len(parents) > 1:
         # What is staged may be in no file any more.

@@ -24,10 +24,13 @@ def creation(repository: Repository, record: Record) -> None:
 
 
 def removal(repository: Repository, record: Record) -> None:
-    """Remove a worktree whose work is merged, or kept under a ref, and its branch."""
+    """Remove a worktree whose work is merged, or kept under a ref, and its branch.
+
+    A branch that has moved on meanwhile stays.
+    """
     _drop(repository, record)
-    if at := repository.commit_of(record.branch):
-        repository.run("update-ref", "-d", record.branch, at)
+    if record.tip:
+        repository.run("update-ref", "-d", record.branch, record.tip, must=False)
     records.forget(repository.layout, record.name)
 
 

@@ -230,7 +230,7 @@ def _issue(request: ExecuteRequest) -> int | None:
 
 
 def _has_work(repository: Repository, record: Record) -> bool:
-    return any(removal.work_in(repository.uncancelled(), record))
+    return bool(removal.work_in(repository.uncancelled(), record))
 
 
 OPERATION = Operation(

@@ -53,7 +53,7 @@ def _preview(services: Services, request: RemoveRequest) -> Preview:
     record = records.need(repository, request.name)
     work = removal.check(repository, record, force=request.force)
     notes = [f"{records.path_of(repository, record.name)} and its branch would be removed."]
-    if any(work):
+    if work:
         notes.append(f"A ref below {records.REMOVED}{record.name}/ would keep its work.")
     return Preview(notes=tuple(notes))
 
