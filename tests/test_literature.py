@@ -17,9 +17,11 @@ from _faces import answer
 from _headless import headless
 from _messages_api import MessagesAPI, text
 from preread import sources
+from preread.documents.model import Document, Part
 from preread.errors import PrereadError
 from preread.infra.subprocesses import never
-from preread.literature import measured, measures, network
+from preread.literature import extraction, measured, measures, network
+from preread.literature.extraction import Paper
 from test_document_reading import services
 
 pytestmark = pytest.mark.anyio
@@ -75,6 +77,13 @@ async def test_entities_have_kinds_sources_that_resolve_and_a_threshold(loaded: 
     sure = await called(loaded, "documents.entities", schema_path="words.toml")
     assert sure["entities"] == [one for one in reply["entities"] if one["confidence"] >= 0.8]
     assert len(sure["entities"]) < len(reply["entities"])
+
+
+def test_a_number_in_brackets_cites_and_an_array_does_not() -> None:
+    line = "We follow Cahill [3, 5–7] and set MediaBox [0 0 595 842]; Adya [12] did not."
+    paper = Paper("a.md", Document((Part((line,)),)))
+    people = {one.name for one in extraction.named(paper, []) if one.kind == "PERSON"}
+    assert people == {"Cahill", "Adya"}
 
 
 def test_confidences_are_the_precision_on_the_labelled_sentences_that_were_held_out() -> None:

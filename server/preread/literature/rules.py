@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from preread.literature.model import EntityKind, RelationKind
 
-EDITION = "rules-3"
+EDITION = "rules-4"
 # Up to four words; none but the first is a function word.
 _STOP = r"(?:an?|and|are|as|at|by|for|from|if|in|is|of|on|or|than|that|the|to|when|which|while|with|without)\b"
 TERM = rf"[A-Za-z][\w.-]*(?<![.-])(?: (?!{_STOP})[A-Za-z][\w.-]*(?<![.-])){{0,3}}"
 _NAME = r"[^\W\d_a-z][\w’'-]+"  # a word that begins with a capital letter, also with an accent
 _PROPER = r"(?!The\b)[^\W\d_a-z](?=[\w’'-]*[^\W\d_A-Z])[\w’'-]+"  # one that is not all capitals
+_MARK = r"\[\d{1,3}(?:(?:, ?|[–-])\d{1,3})*\]"  # of a reference; not an array, like `[0 0 1]`
 _PERSON = rf"{_NAME}(?: {_NAME}){{1,2}}"
 _CONSTANT = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
 _KEY = r"[A-Za-z][\w-]*(?:[._-]\w+)+"
@@ -90,7 +91,7 @@ ENTITIES = (
     EntityRule("legal-form", "ORG", re.compile(rf"\b((?:{_PROPER} ){{1,4}}{_LEGAL})(?!\w)")),
     EntityRule("et-al", "PERSON", re.compile(rf"\b({_PROPER})(?=(?:,? (?:and|&) {_NAME})? et al\b)")),
     EntityRule("cited", "PERSON", re.compile(
-        rf"\b{_OPENERS}(?!(?:Appendix|Chapter|Equation|Figure|Page|References|Section|Table|Version)\b)({_PROPER})(?=(?:,? (?:and|&) {_NAME})? (?:\[\d|\((?:19|20)\d\d))")),
+        rf"\b{_OPENERS}(?!(?:Appendix|Chapter|Equation|Figure|Page|References|Section|Table|Version)\b)({_PROPER})(?=(?:,? (?:and|&) {_NAME})? (?:{_MARK}|\((?:19|20)\d\d))")),
     EntityRule("thanked", "PERSON", re.compile(
         rf"\b(?:[Tt]hanks? to|[Tt]hank|[Gg]rateful to|[Rr]eported by|[Ww]ritten by|[Rr]eviewed by|[Ff]ixed by) ({_PERSON})(?! {_BODIES})")),
     EntityRule("theory", "THEORY", re.compile(

@@ -24,6 +24,7 @@ OWN = frozenset(
     ("next", "hint", "message", "warnings", "missing", "found", "says", "notes", "left", "reasons")
 )
 GIVEN = frozenset(("params", "details", "options", "metadata"))
+NESTED = (dict, list)
 
 
 class Call(NamedTuple):
@@ -45,10 +46,13 @@ def reply_for(face: Face, data: Any) -> Any:  # noqa: ANN401 - any JSON
     if face == "commands":
         return data
     if isinstance(data, list):
-        return [reply_for(face, one) for one in data]
+        return [reply_for(face, one) if isinstance(one, NESTED) else one for one in data]
     if not isinstance(data, dict):
         return data
-    return {key: _field(face, key, value) for key, value in data.items()}
+    return {
+        key: _field(face, key, value) if key in OWN or isinstance(value, NESTED) else value
+        for key, value in data.items()
+    }
 
 
 def _field(face: Face, key: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
