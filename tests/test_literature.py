@@ -20,8 +20,11 @@ from preread import sources
 from preread.documents.model import Document, Part
 from preread.errors import PrereadError
 from preread.infra.subprocesses import never
+from preread.jobs import Caller, Jobs
 from preread.literature import extraction, measured, measures, network
 from preread.literature.extraction import Paper
+from preread.operations import REGISTRY, shared_state
+from preread.operations.registry import Context
 from test_document_reading import services
 
 pytestmark = pytest.mark.anyio
@@ -253,6 +256,23 @@ async def test_communities_are_numbered_by_size_and_rows_are_in_their_order(load
     assert [row["value"] for row in rows] == sorted(row["value"] for row in rows)
     assert sorted(sizes) == [float(number) for number in range(1, len(sizes) + 1)]
     assert [sizes[one] for one in sorted(sizes)] == sorted(sizes.values(), reverse=True)
+
+
+async def test_progress_names_each_document_that_is_read_and_searched(loaded: Path) -> None:
+    told: list[str] = []
+
+    async def report(message: str, done: float, total: float) -> None:
+        told.append(message)
+
+    async with Jobs() as jobs:
+        context = Context(loaded, {}, jobs, Caller(None, report))
+        given = {"method": "documents.entities", "params": {}}
+        assert (await shared_state.perform(REGISTRY, context, given, "client")).error is None
+    assert told == [
+        "reading docs/one.md", "reading docs/two.md",
+        "docs/one.md: what it names", "docs/two.md: what it names",
+        "docs/one.md: what it says", "docs/two.md: what it says",
+    ]  # fmt: skip
 
 
 async def test_a_schema_restricts_kinds_and_edges(loaded: Path) -> None:

@@ -1,6 +1,6 @@
 """What these operations share: which documents, which rules, what replies say of both."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
@@ -80,8 +80,8 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
         said: Iterable[Relation] = read.relations
     else:
         terms = schema(services, request).vocabulary()
-        named = extraction.entities(every, terms, sure, check)
-        said = extraction.stated(every, check)
+        named = extraction.entities(_each(services, every, "what it names"), terms, sure, check)
+        said = extraction.stated(_each(services, every, "what it says"), check)
     made = Made(
         documents=digests,
         rules=rules.EDITION,
@@ -100,6 +100,13 @@ def network_of(context: Context, services: Services, request: Wanted) -> tuple[F
     read = found(context, services, request)
     allowed = schema(services, request)
     return read, network.network(read.papers, read.entities, read.relations, allowed, read.made)
+
+
+def _each(services: Services, every: list[Paper], what: str) -> Iterator[Paper]:
+    """The documents, with progress: rules take seconds for a thousand pages."""
+    for number, paper in enumerate(every):
+        services.progress.say(f"{paper.path}: {what}", number, len(every))
+        yield paper
 
 
 def _by_model(services: Services, every: list[Paper]) -> "Read":
