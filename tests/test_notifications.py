@@ -160,6 +160,7 @@ async def test_a_client_hears_of_what_changes_appears_and_goes(
             left = {str(one.uri) for one in (await client.list_resources()).resources}
             assert CHANGED[1] in left
             assert APPEARED[1] not in left
+            assert {uri for _, uri in heard} <= {CHANGED[1], APPEARED[1], ""}
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -10,19 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import anyio
 import pytest
-from mcp.shared.subscriptions import ResourceUpdated
 
 from _files_project import services
-from _mcp_process import connect
 from conftest import Cli, child_environ, git, make_repository
 from preread.layout import Layout
 from preread.mcp import resources
 from preread.reply_cache import ReplyCache
 from preread.watching import News, Watcher
 
-pytestmark = pytest.mark.anyio
 BOUND = 30.0  # seconds for what takes one; the machine may be busy
 CODE = '"""Tokens."""\n\nLIMIT = 10  # because the service refuses more\n\n\ndef make_token(user):\n    """Make it."""\n    return f"{user}:token"\n'
 STALE = "because the service refuses twenty"
@@ -85,9 +81,9 @@ def watching(
 
 
 @contextmanager
-def process(root: Path, **environ: str) -> Iterator[Callable[[str], None]]:
+def process(root: Path, *before: str, **environ: str) -> Iterator[Callable[[str], None]]:
     """`preread watch` as a process; the function waits for a line with some words."""
-    program = [sys.executable, "-m", "preread", "watch", "--project", str(root)]
+    program = [*before, sys.executable, "-m", "preread", "watch", "--project", str(root)]
     found: list[str] = []
     with subprocess.Popen(
         program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -176,6 +172,20 @@ def test_files_in_a_new_folder_are_watched(root: Path, cli: Cli) -> None:
         until(lambda: any(news.now.get("cart") and news.now["cart"].why for news in told))
 
 
+@pytest.mark.parametrize("jump", [3_600.0, -3_600.0])
+def test_what_changed_while_the_machine_slept_or_its_clock_was_set_is_noticed(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    other, now = tmp_path / "other.py", time.time
+    os.link(root / "src" / "login.py", other)
+    with watching(root) as (_, told, _looks):
+        # By a name in a folder that is not watched: there is no event.
+        other.write_text(CODE.replace("because the service refuses more", STALE))
+        monkeypatch.setattr(time, "time", lambda: now() + jump)
+        until(lambda: told)
+        assert "src/login.py:3" in told[0].now["login"].why
+
+
 def test_the_first_dossier_is_news_and_so_is_one_after_the_last_was_removed(
     tmp_path: Path, cli: Cli
 ) -> None:
@@ -212,38 +222,14 @@ def test_it_polls_where_nothing_can_be_watched_and_says_so(root: Path, tmp_path:
         wait_for("login is up to date")
 
 
-@pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
-async def test_a_client_that_subscribed_is_notified(root: Path) -> None:
-    heard: list[str] = []
-
-    async def on_message(message: object) -> None:
-        heard.append(f"{getattr(message, 'method', '')} {getattr(message, 'params', '')}")
-
-    client = connect(root, "legacy", {"PREREAD_CLAUDE": "off"})
-    client.message_handler = on_message
-    with anyio.fail_after(BOUND):
-        async with client:
-            await client.list_resources()
-            await client.session.subscribe_resource("dossier://login/patterns.md")
-            await anyio.sleep(3)  # until it watches
-            spoil(root)
-            while not any("dossier://login/patterns.md" in one for one in heard):  # noqa: ASYNC110
-                await anyio.sleep(0.05)
-            assert not any("codebase.md" in one for one in heard)
-
-
-async def test_a_client_of_the_newer_protocol_listens(root: Path) -> None:
-    uri = "dossier://login/codebase.md"
-    with anyio.fail_after(BOUND):
-        async with (
-            connect(root, "2026-07-28", {"PREREAD_CLAUDE": "off"}) as client,
-            client.listen(resource_subscriptions=[uri]) as stream,
-        ):
-            await anyio.sleep(3)
-            spoil(root)
-            async for event in stream:
-                assert event == ResourceUpdated(uri)
-                break
+def test_it_polls_when_the_systems_watches_have_run_out(root: Path) -> None:
+    few = "echo 3 > /proc/sys/user/max_inotify_watches"  # of a user namespace of its own
+    if subprocess.run(["unshare", "-Ur", "sh", "-c", few], capture_output=True).returncode:
+        pytest.skip("no user namespace can be made here")
+    with process(root, "unshare", "-Ur", "sh", "-c", f'{few}; exec "$@"', "sh") as wait_for:
+        wait_for("Polling for changes, because they cannot be watched: OS file watch limit")
+        spoil(root)
+        wait_for("login is stale")
 
 
 def test_a_resource_of_a_stale_dossier_says_so(root: Path, cli: Cli) -> None:

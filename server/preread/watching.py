@@ -101,7 +101,7 @@ class Watcher:
         last = looked = time.time()
         for found in batches:
             now = time.time()
-            has_slept = now - last > SLEPT_SECONDS
+            has_slept = abs(now - last) > SLEPT_SECONDS  # or the clock was set
             last = now
             if not found and not has_slept and now - looked < EVERYTHING_SECONDS:
                 if now - looked >= QUIET_SECONDS:
