@@ -362,6 +362,8 @@ def test_a_feature_is_shown_as_a_tree(cli: Cli, root: Path) -> None:
     assert "├── src/shop.py  2 facts" in lines
     assert "│   ├── changes with src/prices.py  1.00" in lines
     assert sum("sums are rounded once" in line for line in lines) == 1
+    cut = cli("graph", "checkout", "--limit", "3", cwd=root)
+    assert "└── facts whose sources are beyond the limit" in cut.out.split("\n")
     assert cli("log", "--json", cwd=root).json["entries"] == []
     assert cli("graph", "nosuch", cwd=root).status == 1
 

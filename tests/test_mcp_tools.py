@@ -47,6 +47,10 @@ async def fail(context, asked):
     raise ZeroDivisionError("a bug of ours")
 
 
+async def wait(context, asked):
+    await anyio.sleep_forever()
+
+
 def operation(name, effect="read", run=say):
     return Operation(
         name=name, request=Asked, reply=Said, effect=effect, doc=f"Do {name}.",
@@ -63,6 +67,7 @@ TOYS = {
         operation("other.twice"),
         operation("toys.launch", effect="execute"),
         operation("toys.fail", run=fail),
+        operation("toys.wait", run=wait),
     )
 }
 
@@ -177,6 +182,28 @@ async def test_an_operation_in_the_registry_needs_no_line_in_the_server(connecte
     [(mark, words)] = re.findall(r"<data-(\w+)>(.*)</data-\1>", result["words"])
     assert words == "x x"
     assert mark in result["quoted"]
+
+
+async def test_what_succeeded_before_a_failure_reaches_the_model(connected):
+    """Of an error, a model reads only the text."""
+    say, wait = ({"method": name, "params": {"name": "x"}} for name in ("say", "wait"))
+    partial = [
+        await connected.call(batch=[say, wait], options={"timeout_ms": 2000}),
+        await connected.call(**say, then={"method": "say", "params": {}}),
+        await connected.call(**say, then={"method": "say", "params": {"name": {"$ref": "#/no"}}}),
+        await connected.call(**say, then={"method": "fail"}, options={"as": "tool_result"}),
+    ]
+    for reply in partial:
+        assert not reply.is_error
+        assert reply.structured_content["error"]["code"]
+        assert '"words": ' in reply.content[0].text
+    nothing = [
+        await connected.call(batch=[wait, wait], options={"timeout_ms": 1}),
+        await connected.call(method="say", options={"as": "tool_result"}),
+    ]
+    for reply in nothing:
+        assert reply.is_error
+        assert reply.content[0].text.startswith("E_")
 
 
 async def test_a_bug_is_reported_without_a_traceback_and_logged_with_one(connected):

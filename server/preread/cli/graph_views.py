@@ -46,7 +46,7 @@ class _Tree:
 
     def __init__(self, reply: "GraphReply") -> None:
         self.nodes = {node.id: node for node in reply.nodes}
-        self.feature = reply.nodes[0]
+        self.feature, self.is_cut = reply.nodes[0], reply.cut
         self.out: dict[str, list[Edge]] = defaultdict(list)
         self.into: dict[str, list[Edge]] = defaultdict(list)
         for edge in reply.edges:
@@ -60,7 +60,8 @@ class _Tree:
         told: set[str] = set()
         cited = [self._cited(node, told) for node in self._most_cited(facts)]
         left = [_Branch(_fact(node)) for node in facts if node.id not in told]
-        alone = [_Branch("without a node that they cite", tuple(left))] if left else []
+        why = "whose sources are beyond the limit" if self.is_cut else "that cite no node"
+        alone = [_Branch(f"facts {why}", tuple(left))] if left else []
         return _Branch(f"{self.feature.name} ({len(facts)} facts)", (*other, *cited, *alone))
 
     def _most_cited(self, facts: "list[Node]") -> "list[Node]":

@@ -114,18 +114,29 @@ def _annotations(effect: Effect, *, idempotent: bool = False) -> ToolAnnotations
 def succeeded(reply: Model) -> CallToolResult:
     """The reply as structured content, which Claude reads, and as JSON text for other clients.
 
-    A state with an error is an error, with its words as text.
+    A state with an error is an error, with its words as text, unless a part of it succeeded: of
+    an error Claude reads nothing but the text.
     """
     data = quoted.dump(reply)
     if not isinstance(reply, State):  # a state is in a tool's words already
         data = wording.reply_for("tools", data)
     text = json.dumps(data, ensure_ascii=False)
-    error = reply.error if isinstance(reply, State) else None
+    error = reply.error if isinstance(reply, State) and not _has_results(data) else None
     if error is not None:
         text = f"{error['code']}: {error['message']} {error['hint']}".rstrip()
     return CallToolResult(
         content=[_text(text)], structured_content=data, is_error=error is not None
     )
+
+
+def _has_results(state: Mapping[str, Any]) -> bool:
+    """Whether a call succeeded, of a batch or a chain that did not as a whole."""
+    if state.get("batch"):
+        return any(map(_has_results, state["batch"]))
+    result = state.get("result")
+    if state.get("options", {}).get("as") == "tool_result":
+        return bool(result and result["success"])
+    return result is not None
 
 
 def failed(error: PrereadError) -> CallToolResult:
