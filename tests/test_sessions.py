@@ -57,7 +57,8 @@ async def test_two_servers_see_and_tell_each_other(project: Path, era: str) -> N
         assert [one["name"] for one in here["sessions"]] == ["payments", "cart"]
         assert here["you"] == first["result"]["session"]["id"]
 
-        await call(one, "say", text="I rename total", to="cart")
+        sent = await call(one, "say", text="I rename total", to="cart")
+        assert ["cart" in name for name in sent["result"]["reached"]] == [True]
         told = await call(two, "session.whoami")
         assert told["metadata"]["unheard"] == told["result"]["unheard"] == 1
         heard = (await call(two, "hear"))["result"]["messages"]
@@ -119,6 +120,7 @@ async def test_a_person_in_a_shell_is_a_session_too(project: Path, cli: Cli) -> 
     done = await anyio.to_thread.run_sync(lambda: cli("hear", cwd=project))
     assert "payments (now): stopped" in done.out
     assert "No new messages." in cli("hear", cwd=project).out
+    assert "Nobody else is here" in cli("say", "anybody?", cwd=project).out
     shown = cli("who", cwd=project)
     assert "(you)" in shown.out
     assert "payments" not in shown.out  # its server has ended

@@ -178,15 +178,16 @@ def note_feature(layout: Layout, start: Path, me: Identity, feature: str) -> Non
     _noted[start, me.id] = feature
 
 
-def say(layout: Layout, me: Identity, text: str, to: str = "") -> Message:
-    """Send a message to a session, or to all. Raises E_NOT_FOUND."""
+def say(layout: Layout, me: Identity, text: str, to: str = "") -> tuple[Message, list[Session]]:
+    """Send a message to a session, or to all; with those that get it. Raises E_NOT_FOUND."""
 
-    def work(connection: sqlite3.Connection) -> Message:
+    def work(connection: sqlite3.Connection) -> tuple[Message, list[Session]]:
         known = _entered(connection, me)
         sessions = _all(connection)
         name = next(one.name for one in sessions if one.id == known)
         recipient = _named(sessions, to).id if to else ""
-        return _send(connection, known, name, recipient, text)
+        reached = [one for one in sessions if one.id == recipient or (not to and one.id != known)]
+        return _send(connection, known, name, recipient, text), reached
 
     return _use(layout, work)
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from preread.cli.terminal import Block, Marked, Table
+from preread.cli.terminal import Block, Marked, Table, one_line
 
 if TYPE_CHECKING:
     from preread.operations.attention.cognitive_status import CognitiveReply
@@ -61,7 +61,12 @@ def consolidated(reply: "ConsolidateReply") -> Iterator[Block]:
 
 
 def said(reply: "SayReply") -> Iterator[Block]:
-    yield f"sent to {reply.sent.to or 'everybody'}"
+    if reply.sent.to:
+        yield f"sent to {reply.sent.to}"
+    elif reply.reached:
+        yield f"sent to {', '.join(map(one_line, reply.reached))}"
+    else:
+        yield "Nobody else is here; who comes later does not hear it."
 
 
 def heard(reply: "HearReply") -> Iterator[Block]:

@@ -22,6 +22,9 @@ class SayReply(Model):
     """The message as the others get it."""
 
     sent: Message
+    reached: tuple[str, ...] = Field(
+        description="Names of the sessions that hear it; those that begin later do not."
+    )
 
 
 async def say(context: Context, request: SayRequest) -> SayReply:
@@ -30,7 +33,8 @@ async def say(context: Context, request: SayRequest) -> SayReply:
 
 def _say(services: Services, identity: Identity, request: SayRequest) -> SayReply:
     text = Credentials(services.layout.root).hidden(request.text)
-    return SayReply(sent=sessions.say(services.layout, identity, text, request.to))
+    sent, reached = sessions.say(services.layout, identity, text, request.to)
+    return SayReply(sent=sent, reached=tuple(one.name for one in reached))
 
 
 async def preview(context: Context, request: SayRequest) -> Preview:  # noqa: ARG001
