@@ -108,6 +108,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "memory.digest": {"all": True},
     "documents.list": {},
     "documents.read": {"path": "docs/login.md"},
+    "documents.workflows": {},
     "documents.entities": {"threshold": 0},
     "documents.relations": {"threshold": 0},
     "graph.build": {"threshold": 0},
