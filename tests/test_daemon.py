@@ -466,9 +466,13 @@ def test_sockets_are_private_and_there_is_one_daemon(running: Daemon) -> None:
     assert (status["pid"], status["answers"]) == (running.pid, True)
 
 
-def test_others_are_served_only_with_a_token(tmp_path: Path) -> None:
-    done = run_cli("serve", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
-    assert (done.status, "preread token new" in done.err) == (1, True)
+def test_others_are_served_only_with_a_token_that_is_valid(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    for lifetime in (None, 0.0):
+        if lifetime is not None:
+            Tokens(env).new("read", lifetime=lifetime)
+        done = run_cli("serve", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path, env=env)
+        assert (done.status, "preread token new" in done.err) == (1, True)
 
 
 def test_it_starts_detached_stops_and_recovers_from_a_kill(tmp_path: Path, project: Path) -> None:

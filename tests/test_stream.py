@@ -3,7 +3,7 @@
 import http.client
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +187,51 @@ def test_a_socket_has_a_scope_a_size_and_an_origin(running: Daemon, root: Path) 
         assert answer.value.response.status_code == status
         assert json.loads(answer.value.response.body or b"")["error"]["code"] != "E_INTERNAL"
     assert running.ask("GET", "/health").status == 200
+
+
+def test_what_was_opened_with_a_token_that_is_revoked_ends(running: Daemon, root: Path) -> None:
+    token = running.token("write")
+    said = {"method": "say", "params": {"text": "still here"}}
+    with (
+        closing(Sse(running, root, token)) as followed,
+        socket(running, root, token) as asking,
+        socket(running, root, token) as listening,
+    ):
+        assert "result" in ask(asking, said)
+        assert followed.next("message") == event(listening, "message")
+        assert running.cli("token", "revoke", token.split("_")[1]).status == 0
+        asking.send(json.dumps(said))
+        assert "result" in running.operation(said, shared_token(), Preread_Namespace=str(root))
+        for wire in (asking, listening):
+            with pytest.raises(ConnectionClosed) as closed:
+                event(wire, "the end")
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1008
+        with pytest.raises(AssertionError, match="the stream ended"):
+            followed.next("the end")
+
+
+def test_who_follows_a_project_that_is_closed_again_hears_no_more(
+    running: Daemon, tmp_path: Path
+) -> None:
+    (tmp_path / "closed" / ".project").mkdir(parents=True)
+    running.allow(tmp_path / "closed")
+    token = shared_token()
+    with (
+        closing(Sse(running, tmp_path / "closed", token)) as followed,
+        socket(running, tmp_path / "closed", token) as wire,
+    ):
+        said = {"method": "say", "params": {"text": "the last word"}}
+        assert "result" in ask(wire, said)
+        assert followed.next("message") == event(wire, "message")
+        assert running.cli("serve", "forbid", str(tmp_path / "closed")).status == 0
+        assert ask(wire, said)["error"]["code"] == "E_NOT_FOUND"
+        local = running.operation(said, over="socket", Preread_Namespace=str(tmp_path / "closed"))
+        assert "result" in local
+        with pytest.raises(ConnectionClosed):
+            event(wire, "the end")
+        with pytest.raises(AssertionError, match="the stream ended"):
+            followed.next("the end")
 
 
 def test_a_project_whose_messages_cannot_be_read_is_followed_and_harms_no_other(

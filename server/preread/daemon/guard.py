@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from preread import sessions
@@ -46,6 +47,8 @@ class Peer:
     only: str = ""  # the one root that it may open
     is_local: bool = False  # a process of this user, on a Unix socket: it may open any folder
     is_visitor: bool = False  # somebody who looks at the page
+    # Whether its token or its visit has ended since: a stream or a WebSocket asks again.
+    has_ended: Callable[[], bool] = lambda: False
 
 
 class Issues(Protocol):
@@ -178,12 +181,20 @@ class TcpGuard(Guard):
             if token is None:
                 return await self._issued(scope, headers, shown)
             identity = sessions.Identity(name=f"token {token.id}", pid=os.getpid(), part=token.id)
-            return Peer(identity, token.scope, token.namespace)
+            ended = partial(self._has_ended, shown)
+            return Peer(identity, token.scope, token.namespace, has_ended=ended)
         found = self._visitor(scope, headers)
         if found is None:
             return None
         identity = sessions.Identity(name=f"page {found.id}", pid=os.getpid(), part=found.id)
-        return Peer(identity, found.scope, found.namespace, is_visitor=True)
+        ended = partial(self._logins.has_left, found)
+        return Peer(identity, found.scope, found.namespace, is_visitor=True, has_ended=ended)
+
+    def _has_ended(self, shown: str) -> bool:
+        try:
+            return self._tokens.check(shown) is None
+        except PrereadError:  # the file is damaged: nobody has a valid token
+            return True
 
     async def _issued(
         self, scope: MutableMapping[str, Any], headers: "_Headers", shown: str

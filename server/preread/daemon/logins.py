@@ -63,6 +63,11 @@ class Logins:
         kept.until = time.monotonic() + VISIT_SECONDS
         return kept.visitor
 
+    def has_left(self, visitor: Visitor) -> bool:
+        """Whether somebody who was let in has logged out since, or was silent for too long."""
+        now = time.monotonic()
+        return not any(k.visitor == visitor and k.until >= now for k in self._visitors.values())
+
     def leave(self, cookie: str) -> None:
         self._visitors.pop(_digest(cookie), None)
 

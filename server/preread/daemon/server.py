@@ -118,7 +118,7 @@ def _issuer(listen: Listen) -> "Issuer | None":
 
 def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
     """New listening sockets. Raises E_DAEMON."""
-    if listen.host not in LOOPBACK and not Tokens(environ).all():
+    if listen.host not in LOOPBACK and all(one.is_expired for one in Tokens(environ).all()):
         raise PrereadError(
             "E_DAEMON",
             f"Others can reach {listen.host}, and there is no token.",

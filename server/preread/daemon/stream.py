@@ -19,7 +19,7 @@ from preread.operations.shared_state import failure_of
 
 PING_SECONDS = 15.0
 PARALLEL = 4  # calls of one socket that run at a time
-NO_JSON, TOO_SLOW = 1007, 1013  # reasons to close a socket
+NO_JSON, ENDED, TOO_SLOW = 1007, 1008, 1013  # reasons to close a socket
 Running = dict[str, anyio.CancelScope]  # one socket's calls, by what a message to cancel names
 
 
@@ -43,6 +43,8 @@ async def _lines(serving: Serving, namespace: Namespace, peer: Peer) -> AsyncIte
                     event = await following.receive()
                 except anyio.EndOfStream:  # too slow; the browser connects again
                     return
+            if _has_ended(serving, namespace, peer):
+                return
             if waited.cancelled_caught:
                 yield ": ping\n\n"
             elif event is not None and _is_for(event, peer):
@@ -59,6 +61,15 @@ def _current(serving: Serving, namespace: Namespace) -> list[Event]:
     return [Event("hello", {"builds": [build_data(job) for job in jobs]})]
 
 
+def _has_ended(serving: Serving, namespace: Namespace, peer: Peer) -> bool:
+    """Whether a follower's token, or that its project may be opened, was taken back since."""
+    try:
+        is_open = peer.is_local or namespace.root in serving.allowed.allowed()
+    except PrereadError:  # the list of folders is damaged
+        return True
+    return peer.has_ended() or not is_open
+
+
 def _is_for(event: Event, peer: Peer) -> bool:
     return event.recipient in {"", peer.identity.id}
 
@@ -70,7 +81,7 @@ async def talk(
     await socket.accept()
     async with namespace.hub.following() as following, anyio.create_task_group() as tasks:
         tasks.start_soon(_send, socket, serving, namespace, peer, following)
-        await _receive(socket, perform)
+        await _receive(socket, peer, perform)
         tasks.cancel_scope.cancel()
 
 
@@ -81,13 +92,20 @@ async def _send(
     for event in _current(serving, namespace):
         await _say(socket, {"event": event.name, "data": event.data})
     async for event in following:
+        if _has_ended(serving, namespace, peer):
+            await _close(socket, ENDED)
+            return
         if _is_for(event, peer):
             await _say(socket, {"event": event.name, "data": event.data})
-    with suppress(RuntimeError):
-        await socket.close(TOO_SLOW)
+    await _close(socket, TOO_SLOW)
 
 
-async def _receive(socket: WebSocket, perform: rpc.Answer) -> None:
+async def _close(socket: WebSocket, reason: int) -> None:
+    with suppress(WebSocketDisconnect, RuntimeError):  # it is closed
+        await socket.close(reason)
+
+
+async def _receive(socket: WebSocket, peer: Peer, perform: rpc.Answer) -> None:
     free = anyio.Semaphore(PARALLEL)
     running: Running = {}
     async with anyio.create_task_group() as calls:
@@ -97,8 +115,8 @@ async def _receive(socket: WebSocket, perform: rpc.Answer) -> None:
             except (WebSocketDisconnect, KeyError):  # KeyError: bytes
                 break
             message = _parsed(text)
-            if message is None:
-                await socket.close(NO_JSON)
+            if peer.has_ended() or message is None:
+                await _close(socket, NO_JSON if message is None else ENDED)
                 break
             if (ident := rpc.cancelled(message)) is not None:
                 if scope := running.get(str(ident)):
