@@ -475,6 +475,21 @@ def test_others_are_served_only_with_a_token_that_is_valid(tmp_path: Path) -> No
         assert (done.status, "preread token new" in done.err) == (1, True)
 
 
+def test_who_is_served_elsewhere_may_use_the_address_and_no_other_name(tmp_path: Path) -> None:
+    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    token = Tokens(env).new("read")
+    with daemon(tmp_path / "h", "--host", "0.0.0.0", "--http", env=env) as found:
+        for host, status in (
+            (f"127.0.0.2:{found.port}", b" 200 "),
+            (f"evil.example:{found.port}", b" 421 "),
+            (f"127.0.0.3:{found.port}", b" 421 "),
+        ):
+            head = f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+            with socket.create_connection(("127.0.0.2", found.port), timeout=60) as connection:
+                connection.sendall(f"{head}Connection: close\r\n\r\n".encode())
+                assert status in connection.makefile("rb").readline()
+
+
 def test_it_starts_detached_stops_and_recovers_from_a_kill(tmp_path: Path, project: Path) -> None:
     environ = {"HOME": str(tmp_path / "h"), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
     (tmp_path / "h").mkdir()

@@ -139,10 +139,11 @@ class TcpGuard(Guard):
         self._rates, self._guesses = Rates(RATE, BURST), Rates(1.0, GUESSES)
 
     async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
-        if headers.one("host") not in self._hosts:
-            raise Refused(421, "This server has another name.", "Use 127.0.0.1 and its port.")
+        hosts = self._hosts | {_reached(scope)}
+        if headers.one("host") not in hosts:
+            raise Refused(421, "This server has another name.", "Use its address and its port.")
         origin = headers.one("origin")
-        if origin and origin.partition("://")[2] not in self._hosts:
+        if origin and origin.partition("://")[2] not in hosts:
             raise Refused(403, "Requests of other web pages are refused.")
         address = str((scope.get("client") or ("",))[0])
         peer = None if scope["path"] in OPEN else await self._peer(scope, headers)
@@ -219,6 +220,12 @@ class TcpGuard(Guard):
         if seconds := rates.wait(key):
             wait = str(int(seconds) + 1)
             raise Refused(429, "Too many requests.", f"Wait {wait} s.", retry_after=wait)
+
+
+def _reached(scope: MutableMapping[str, Any]) -> str:
+    """The address at which a connection came in. A page's own name for it is never that."""
+    host, port = scope.get("server") or ("", 0)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def origin_of(scope: MutableMapping[str, Any], host: str) -> str:
