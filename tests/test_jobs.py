@@ -398,6 +398,21 @@ async def test_the_limit_is_the_setting_max_builds_unless_it_is_given(tmp_path):
         work.go.set()
 
 
+async def test_the_limit_of_one_project_is_not_that_of_another(tmp_path):
+    work = Work()
+    small, large = (
+        Services(layout=Layout(tmp_path / str(n)), settings=Settings(max_builds=n), environ={})
+        for n in (1, 2)
+    )
+    async with bounded_jobs() as jobs, anyio.create_task_group() as tasks:
+        for services, name in ((large, "large"), (small, "small")):
+            for number in range(3):
+                request = Request(feature=f"{name}-{number}")
+                await Calls(jobs, services, tasks).start(work, request)
+        assert work.runs == {"large-0": 1, "large-1": 1, "small-0": 1}
+        work.go.set()
+
+
 async def test_the_same_feature_of_two_projects_is_two_builds(tmp_path):
     work = Work()
     here, there = (

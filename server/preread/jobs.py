@@ -184,14 +184,14 @@ class Jobs:
     def __init__(
         self, limit: int | None = None, told: Callable[[Path, Job], object] = lambda _root, _job: 0
     ) -> None:
-        """`limit` builds run at a time; by default as many as the setting `max_builds`.
+        """`limit` builds of a project run at a time; by default its setting `max_builds`.
 
         `told` is called, in the event loop, with each build whose progress changed or that ended.
         """
         self._limit, self._told = limit, told
         self._jobs: dict[tuple[Path, str], Job] = {}
         self._lookups: dict[int, Progress] = {}
-        self._turns = anyio.CapacityLimiter(limit or 1)
+        self._turns: dict[Path, anyio.CapacityLimiter] = {}  # by root
         self._stopped = False
 
     async def __aenter__(self) -> "Jobs":
@@ -271,14 +271,15 @@ class Jobs:
     ) -> Job:
         if self._stopped:
             raise Cancelled
-        self._turns.total_tokens = self._limit or services.settings.max_builds
+        turns = self._turns.setdefault(key[0], anyio.CapacityLimiter(1))
+        turns.total_tokens = self._limit or services.settings.max_builds
         job = self._jobs[key] = Job(request, partial(self._told, key[0]))
         self._group.start_soon(self._build, key, job, services, work)
         return job
 
     async def _build(self, key: tuple[Path, str], job: Job, services: Services, work: Work) -> None:
         try:
-            await job.build(services, work, self._turns)
+            await job.build(services, work, self._turns[key[0]])
         finally:
             del self._jobs[key]
 

@@ -135,8 +135,8 @@ class Settings(BaseModel):
         4,
         ge=1,
         le=64,
-        description="How many features one server builds at the same time; the file can only "
-        "lower it.",
+        description="How many features of a project one server builds at the same time; the file "
+        "can only lower it.",
     )
     degraded_for: float = Field(
         600,
