@@ -72,7 +72,7 @@ def permit(operation: Operation, settings: Settings) -> None:
         raise PrereadError(
             "E_NOT_ALLOWED",
             f"{operation.name} is for people, and an agent cannot call it.",
-            "Tell the person what you would change, and continue without it.",
+            "Tell the person what you need it for, and continue without it.",
         )
     if operation.effect not in settings.allow and operation.name != ALWAYS:
         does = {"execute": "runs programs", "write": "changes files", "read": "reads"}
