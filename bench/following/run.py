@@ -47,7 +47,7 @@ ENVIRON = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull, "PREREAD_CLAUDE": "/nonexistent/claude",
     # The runs that a model would have are counted here; a stand-in would only replace its facts.
-    "PREREAD_REBUILD_AFTER": "1", "PREREAD_MAX_TOKENS": "6000", "PREREAD_MAX_FACTS": "120",
+    "PREREAD_REBUILD_AFTER": "1", "PREREAD_TIMEOUT": "3600", "PREREAD_MAX_TOKENS": "6000", "PREREAD_MAX_FACTS": "120",
 }  # fmt: skip
 Row = dict[str, Any]
 SAID = re.compile(r"^(sample|person) (\d+) says")
