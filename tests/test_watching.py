@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from _files_project import services
+from _processes import ended, left_behind, start
 from conftest import Cli, child_environ, git, make_repository
 from preread.layout import Layout
 from preread.mcp import resources
@@ -123,6 +124,23 @@ def test_a_servers_watcher_refreshes_when_nothing_changes_any_more(root: Path) -
     found = (path.read_text() for path in (root / ".project/context/login").glob("*.md"))
     assert any(STALE in text for text in found)
     assert not hint(root).exists()
+
+
+def test_two_processes_and_a_watcher_that_refreshes_share_a_folder(root: Path, cli: Cli) -> None:
+    off, dossier = {"PREREAD_CLAUDE": "off"}, Layout(root).dossier("login")
+    with watching(root, refreshes=True):
+        for _ in range(3):
+            both = [start(root, "load", "login", "--force", env=off) for _ in range(2)]
+            spoil(root)
+            assert [ended(one).status for one in both] == [0, 0]
+            restore(root)
+        spoil(root)
+        until(lambda: any(STALE in path.read_text() for path in dossier.glob("*.md")))
+    assert left_behind(root) == []
+    done = cli("load", "login", "--json", cwd=root)
+    assert (done.json["state"], done.json["warnings"]) == ("cached", [])
+    assert STALE in done.json["dossier"]
+    assert cli("check", "--all", cwd=root).status == 0
 
 
 def test_what_nothing_depends_on_is_not_looked_up(root: Path) -> None:
