@@ -287,6 +287,9 @@ class Followed:
             (draft.name, fact.text)
             for draft, _, fact in dossier.all_facts(static.drafts(asked, collect(services, asked)))
         }
+        if services.tree.troubles:  # such a build says so, and is poorer
+            self.note("not compared", f"{commit[:9]} {services.tree.troubles}")
+            return
         for draft, _, fact in dossier.all_facts(self.drafts()):
             if SAID.match(fact.text) or draft.name == "summary.md":
                 continue
