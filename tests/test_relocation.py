@@ -10,10 +10,11 @@ from preread import dossier, moves, relocation, sources
 from preread.gates import freshness
 from preread.gates.spans import MAX_BYTES
 
-SHOP = """\
+RATES = 'RATES = {"parcel": 4, "pallet": 90, "letter": 1}'
+SHOP = f"""\
 import os
 
-LIMIT = 30
+{RATES}
 
 
 class Cart:
@@ -93,7 +94,7 @@ def changed(text):
             changed(SHOP[: SHOP.index("    def weight")]),
             None,
         ),
-        ("shop/cart.py:3", changed(SHOP.replace("LIMIT = 30", "LIMIT = 300")), None),
+        ("shop/cart.py:3", changed(SHOP.replace('"letter": 1', '"letter": 2')), None),
         # moved with its file, and into another file
         ("shop/cart.py:13", {"shop/cart.py": None, "shop/basket.py": SHOP}, "shop/basket.py:13"),
         (
@@ -103,6 +104,37 @@ def changed(text):
                 "shop/scales.py": "class Cart:\n" + SHOP[SHOP.index("    def weight") :],
             },
             "shop/scales.py:2-5",
+        ),
+        # a definition that is still here has changed; the equal one elsewhere is its twin
+        (
+            "shop/cart.py:13",
+            {
+                "shop/cart.py": SHOP.replace("line.price for", "line.cost for"),
+                "shop/twin.py": SHOP,
+            },
+            None,
+        ),
+        # outside definitions too, unless the lines around it went along
+        (
+            "shop/cart.py:3",
+            {
+                "shop/cart.py": SHOP.replace(RATES, "RATES = {}"),
+                "shop/twin.py": f"import sys\n{RATES}\n",
+            },
+            None,
+        ),
+        (
+            "shop/cart.py:3",
+            {
+                "shop/cart.py": SHOP.replace(f"import os\n\n{RATES}\n", ""),
+                "shop/rates.py": SHOP[: SHOP.index("    def __init__")],
+            },
+            "shop/rates.py:3",
+        ),
+        (
+            "shop/cart.py:3",
+            {"shop/cart.py": None, "shop/rates.py": f"{RATES}\n"},
+            "shop/rates.py:1",
         ),
     ],
 )

@@ -104,16 +104,22 @@ class Relocator:
         return chosen if chosen is not None and _is_same(chosen, places, marked) else None
 
     def _elsewhere(self, path: str, marked: SpanMark) -> _Place | None:
-        """The only other file that has the text, in a symbol of the same name or a file's copy."""
+        """The only other file that has the text, in a symbol of the same name or a file's copy.
+
+        While the file still defines the symbol, its text elsewhere is a twin: it has not moved.
+        """
+        is_kept = self.tree.exists(path)
+        if is_kept and marked.symbol and self.has_symbol(path, marked):
+            return None
         found = [
             place
             for other in self._candidates(path, marked)
             if (place := _closest(list(self._text(other).places(marked)), marked)) is not None
-            and _is_moved(place, marked)
+            and _is_moved(place, marked, is_kept)
         ]
         if len(found) == 1:
             return found[0]
-        renamed = "" if self.tree.exists(path) else self._renamed(path)
+        renamed = "" if is_kept else self._renamed(path)
         return self._in_file(renamed, marked, "") if renamed else None
 
     def _renamed(self, path: str) -> str:
@@ -170,11 +176,14 @@ def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
     return is_distinctive and (neighbours == 1 or len(places) == marked.copies == 1)
 
 
-def _is_moved(place: _Place, marked: SpanMark) -> bool:
-    """Whether an equal text in another file is the one that was cited."""
+def _is_moved(place: _Place, marked: SpanMark, is_kept: bool) -> bool:
+    """Whether an equal text in another file is the one that was cited.
+
+    `is_kept`: the file that was cited still exists, so its other text has not moved.
+    """
     if marked.symbol:
         return place.mark.symbol == marked.symbol
-    return _neighbours(place, marked) == 2 or marked.size >= DISTINCTIVE
+    return _neighbours(place, marked) == 2 or (not is_kept and marked.size >= DISTINCTIVE)
 
 
 def _neighbours(place: _Place, marked: SpanMark) -> int:
