@@ -71,6 +71,23 @@ def test_a_revert_of_a_file_named_after_it_is_told_whatever_its_subject_says(
     assert told(tmp_path, "paint") == []
 
 
+def test_a_revert_that_changed_a_test_of_it_beside_other_code_is_not_told(tmp_path: Path) -> None:
+    checks = {"test_login.py": "def test_login():\n    assert True\n"}
+    commit(tmp_path, {"login.py": CODE, "paint.py": "RED = 1\n", **checks}, "Initial")
+    tested = {"test_login.py": checks["test_login.py"] + "    assert 1\n"}
+
+    def change_and_back(subject: str, change: dict[str, str], back: dict[str, str]) -> None:
+        sha = commit(tmp_path, change, subject, date="2025-03-02")
+        body = f'Revert "{subject}"\n\nThis reverts commit {sha}.'
+        commit(tmp_path, back, body, date="2025-03-03")
+
+    brighter = {"paint.py": "RED = 2\n", **tested}
+    change_and_back("Brighter colours", brighter, {"paint.py": "RED = 1\n", **checks})
+    assert told(tmp_path) == []
+    change_and_back("Assert more", tested, checks)
+    assert told(tmp_path) == ["2025-03 `Assert more` was reverted 1 day later"]
+
+
 def test_hostile_words_check_out(tmp_path: Path) -> None:
     subject = "Login `by` (login.py:1) ``` «x»"
     revert(tmp_path, start(tmp_path, subject), subject, "A `b`) is (login.py:2) ```, «ü»")

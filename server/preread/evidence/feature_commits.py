@@ -47,10 +47,14 @@ def _is_about(view: View, commit: Commit) -> bool:
 
 
 def _reverts_its_file(view: View, commit: Commit) -> bool:
-    """Whether a small revert changed a file named after the feature, whatever its subject says."""
-    names = [path.rpartition("/")[2] for path in commit.files if role_of(path) in CODE]
-    is_small = commit.is_revert and len(names) <= SMALL
-    return is_small and any(map(view.relevance.has_feature, names))
+    """Whether a small revert changed a file named after the feature, whatever its subject says.
+
+    A test counts only if nothing but tests changed: what is reverted often has tests of much else.
+    """
+    code = [path for path in commit.files if role_of(path) in CODE]
+    changed = [path for path in code if role_of(path) == "source"] or code
+    is_small = commit.is_revert and len(code) <= SMALL
+    return is_small and any(view.relevance.has_feature(path.rpartition("/")[2]) for path in changed)
 
 
 def _is_near(view: View, commit: Commit) -> bool:
