@@ -3,9 +3,13 @@
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +17,12 @@ import _worktree_sequences
 from _faces import answer
 from _trees import write
 from conftest import Cli, git, make_repository
-from preread.worktrees import records
+from preread.infra import subprocesses
+from preread.layout import Layout
+from preread.services import Services
+from preread.settings import Settings
+from preread.worktrees import records, removal, undo
+from preread.worktrees.repository import Repository, open_repository
 
 pytestmark = pytest.mark.anyio
 FILES = {"shop.py": "PRICE = 42\n", ".gitignore": "node_modules/\n.env\n", ".env": "KEY=12345678\n"}
@@ -207,6 +216,50 @@ async def test_forced_removal_keeps_what_was_staged_among_conflicts(shop: Path) 
     kept = (await call(shop, "remove", name="one", force=True))["kept"]
     assert git(shop, "show", f"{kept}:staged.py") == "later\n"
     assert git(shop, "show", f"{kept}^2:staged.py") == "s\n"
+    assert "<<<<<<<" in git(shop, "show", f"{kept}:shop.py")
+
+
+def killed_before(step: int, root: Path, act: Callable[[Repository], object]) -> bool:
+    """Act in a process that is killed before its git command of this number; whether it was."""
+    left = step
+
+    def run(*arguments: Any, **options: Any) -> subprocesses.Done:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return subprocesses.run(*arguments, **options)
+
+    if pid := os.fork():
+        return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+    with suppress(BaseException):
+        act(open_repository(Services(Layout(root), Settings(), run=run)))
+    os._exit(0)
+
+
+@pytest.mark.parametrize("how", ["merge", "rebase"])
+async def test_conflicts_stay_unresolved_wherever_a_forced_removal_is_killed(
+    shop: Path, how: str
+) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    commit(at, shop_py="PRICE = 1\n")
+    commit(shop, shop_py="PRICE = 2\n")
+    assert (await call(shop, "merge", name="one", how=how))["status"] == "conflicts"
+    write(at, {"staged.py": "s\n"})
+    git(at, "add", "staged.py")
+    asked = ("ls-files", "--stage"), ("status", "--porcelain", "--branch"), ("diff",)
+    before = [git(at, *words) for words in asked]
+    kills = 0
+    while killed_before(kills, shop, lambda held: removal.remove(held, "one", force=True)):
+        if (record := records.read(Layout(shop), "one")) is None or record.stage != "ready":
+            break
+        assert [git(at, *words) for words in asked] == before, kills
+        kills += 1
+    assert kills > 10
+    await call(shop, "prune")
+    assert not (shop / ".worktrees/one").exists()
+    assert not list((shop / ".project/.cache/worktrees").iterdir())
+    (kept, *_) = git(shop, "for-each-ref", "--format=%(refname)", records.REMOVED).split()
     assert "<<<<<<<" in git(shop, "show", f"{kept}:shop.py")
 
 
@@ -440,3 +493,11 @@ async def test_a_worktree_that_git_alone_knows_is_not_taken_for_a_new_one(shop: 
     failed = await call(shop, "create", name="one")
     assert (failed["details"]["reason"], "git worktree" in failed["hint"]) == ("exists", True)
     assert (shop / ".git/worktrees/one/HEAD").read_text().strip() == head
+
+
+async def test_gits_folder_of_a_worktree_is_found_by_a_relative_path_too(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    entry = shop / ".git/worktrees/one"
+    (entry / "gitdir").write_text("../../../.worktrees/one/.git\n")
+    repository = open_repository(Services(Layout(shop), Settings(), run=subprocesses.run))
+    assert undo.entry_of(repository, at) == entry

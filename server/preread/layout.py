@@ -233,6 +233,10 @@ class Layout:
         """What is known of each worktree besides what git knows, a file each."""
         return self.state / "worktrees"
 
+    def worktree_index(self, name: str) -> Path:
+        """A copy of a worktree's index, while its work is being kept."""
+        return self.cache / "worktrees" / f"{feature_name(name)}.index"
+
     def agent_run(self, name: str) -> Path:
         """The journal of a coordinated run of agents, one line per step."""
         return self.state / "agents" / f"{feature_name(name)}.jsonl"

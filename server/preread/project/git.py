@@ -113,9 +113,15 @@ def run(
     check: Callable[[], None],
     feed: bytes = b"",
     inherit: Sequence[int] = (),
+    index: Path | None = None,
 ) -> Done:
-    """Run git in `root`; `check` may raise to cancel it."""
+    """Run git in `root`, with another index than its own if one is given.
+
+    `check` may raise to cancel it.
+    """
     command = [*git_command.COMMAND, *arguments]
     own = git_command.environ(str(root), environ)
+    if index is not None:
+        own["GIT_INDEX_FILE"] = str(index)
     more = {"feed": feed, "inherit": inherit} if feed or inherit else {}
     return runner(command, cwd=root, timeout=timeout, environ=own, check=check, **more)

@@ -133,10 +133,11 @@ def keep(repository: Repository, record: Record, work: Work) -> Removed:
     parents = [parent for parent in (work.detached, work.tip) if parent] or [record.begun_at]
     commit = parents[0]
     if work.dirty or len(parents) > 1:
-        # What is staged may be in no file any more.
-        staged = rescue.staged_tree(repository, f"--git-dir={entry}") if entry else ""
-        repository.run("add", "-A", at=path)
-        tree = repository.out("write-tree", at=path)
+        with rescue.own_index(repository, record.name, entry) as aside:
+            # What is staged may be in no file any more.
+            staged = rescue.staged_tree(aside, f"--git-dir={entry}") if entry else ""
+            aside.run("add", "-A", at=path)
+            tree = aside.run("write-tree", at=path).out.decode().strip()
         if staged and staged not in {tree, repository.out("rev-parse", f"{commit}^{{tree}}")}:
             parents.append(_commit(repository, staged, parents[:1], f"Staged in {record.name}"))
         commit = _commit(repository, tree, parents, f"Work in {record.name}, removed")

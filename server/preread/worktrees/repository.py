@@ -51,6 +51,7 @@ class Repository:
     prefix: str  # the project's folder in it, empty or with a slash at its end
     options: tuple[str, ...]  # of every git command here
     inherit: tuple[int, ...] = field(default=())
+    index: Path | None = None  # instead of a work tree's own
 
     def uncancelled(self) -> "Repository":
         """For undoing what a cancelled call began."""
@@ -63,7 +64,7 @@ class Repository:
         services = self.services
         done = git.run(
             services.run, at or self.top, (*self.options, *arguments), services.environ,
-            SECONDS, services.progress.check, feed=feed, inherit=self.inherit,
+            SECONDS, services.progress.check, feed=feed, inherit=self.inherit, index=self.index,
         )  # fmt: skip
         if why := git.failure(arguments, done, SECONDS, must=must):
             raise _failure(why, done)

@@ -2,9 +2,13 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.worktrees import records
 from preread.worktrees.repository import Repository
@@ -80,11 +84,36 @@ def _staged(repository: Repository, name: str, entry: Path) -> str:
     if not (entry / "index").is_file():
         return ""
     head = repository.out(git, "rev-parse", "-q", "--verify", "HEAD^{commit}")
-    tree = staged_tree(repository, git)
+    with own_index(repository, name, entry) as aside:
+        tree = staged_tree(aside, git)
     if not (head and tree) or tree == repository.out("rev-parse", f"{head}^{{tree}}"):
         return ""
     message = f"Staged in {name}, whose folder is gone"
     return repository.run("commit-tree", tree, "-p", head, "-m", message).out.decode().strip()
+
+
+@contextmanager
+def own_index(repository: Repository, name: str, entry: Path | None) -> Iterator[Repository]:
+    """Git with a copy of a worktree's index: conflicts are marked as resolved there only.
+
+    So its own is as it was, whatever fails or is killed. The worktree's lock has to be held.
+    """
+    copy = repository.layout.worktree_index(name)
+    _remove_index(copy)  # of a killed call
+    atomic.make_folder(copy.parent)
+    try:
+        if entry and (entry / "index").is_file():
+            with atomic.write_errors(copy):
+                # With its time: git looks into files that are not older than the index.
+                shutil.copy2(entry / "index", copy)
+        yield replace(repository, index=copy)
+    finally:
+        _remove_index(copy)
+
+
+def _remove_index(path: Path) -> None:
+    atomic.remove(path)
+    atomic.remove(path.with_name(f"{path.name}.lock"))  # git's
 
 
 def staged_tree(repository: Repository, git: str) -> str:

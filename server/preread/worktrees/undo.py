@@ -91,6 +91,7 @@ def entry_of(repository: Repository, path: Path) -> Path | None:
     for folder in _entries(repository):
         with suppress(OSError, UnicodeDecodeError, PrereadError):
             gitdir = os.fsdecode(plain_bytes(folder / "gitdir") or b"")
-            if Path(gitdir.strip()).parent == path:
+            # It is relative with `worktree.useRelativePaths`.
+            if Path(os.path.normpath(folder / gitdir.strip())).parent == path:
                 return folder
     return None
