@@ -95,6 +95,12 @@ def changed(text):
             None,
         ),
         ("shop/cart.py:3", changed(SHOP.replace('"letter": 1', '"letter": 2')), None),
+        # another copy is gone, in another definition
+        (
+            "shop/cart.py:11",
+            changed("#\n" + SHOP[: SHOP.index("    def weight")]),
+            "shop/cart.py:12",
+        ),
         # moved with its file, and into another file
         ("shop/cart.py:13", {"shop/cart.py": None, "shop/basket.py": SHOP}, "shop/basket.py:13"),
         (
@@ -159,6 +165,16 @@ def test_lines_of_a_large_file_are_followed_too(root):
     assert relocated(root, record) is None
     files = freshness.Files(str(root))
     assert freshness.current_digest("rates.txt:50001", files) == cited(root, "rates.txt:50001")[1]
+
+
+def test_a_copy_in_a_function_of_another_name_is_not_taken_for_one_whose_class_was_renamed(root):
+    body = "        start()\n        total = self.rates.of(first, second)\n        end()\n\n"
+    text = f"class Cart:\n    def buy(self):\n{body}    def sell(self):\n{body}"
+    write(root, {"shop/cart.py": text})
+    record = cited(root, "shop/cart.py:4")
+    text = text.replace("class Cart", "class Basket").replace("end()", "finish()", 1)
+    write(root, {"shop/cart.py": "\n" + text})
+    assert relocated(root, record) == "shop/cart.py:5"
 
 
 def test_gits_renames_tell_copies_apart(root):
@@ -270,7 +286,7 @@ def test_after_random_edits_sources_are_right_or_lost(tmp_path):
                 wrong.append((seed, number, found))
             assert found is None or after[found.start - 1].text == line.text
     assert not wrong, f"{right} right, {missed} missed, in another function: {wrong}"
-    assert missed <= 0.15 * right
+    assert missed <= 0.08 * right
 
 
 def test_a_draft_follows_its_sources():

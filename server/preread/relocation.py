@@ -153,6 +153,7 @@ def _closest(
     left = places
     tests: list[Callable[[_Place], bool]] = [
         lambda place: place.mark.symbol == marked.symbol,
+        lambda place: _name(place.mark) == _name(marked),  # what contains it was renamed
         lambda place: _neighbours(place, marked) == 2,
         lambda place: _neighbours(place, marked) > 0,
     ]
@@ -170,7 +171,7 @@ def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
     in_symbol = place.mark.symbol == marked.symbol
     is_distinctive = marked.size >= DISTINCTIVE
     if len(places) < marked.copies:  # it may be the cited copy that is gone
-        return neighbours == 2 and in_symbol and is_distinctive
+        return neighbours == 2 and in_symbol and (is_distinctive or bool(marked.symbol))
     if neighbours == 2 or (in_symbol and (marked.symbol or neighbours)):
         return True
     return is_distinctive and (neighbours == 1 or len(places) == marked.copies == 1)
@@ -184,6 +185,10 @@ def _is_moved(place: _Place, marked: SpanMark, is_kept: bool) -> bool:
     if marked.symbol:
         return place.mark.symbol == marked.symbol
     return _neighbours(place, marked) == 2 or (not is_kept and marked.size >= DISTINCTIVE)
+
+
+def _name(mark: SpanMark) -> str:
+    return mark.symbol.rpartition(".")[2]
 
 
 def _neighbours(place: _Place, marked: SpanMark) -> int:
