@@ -83,7 +83,12 @@ CODES: dict[str, Code] = {
     "E_SERVER": Code(
         -32022, FAILED, "a configured MCP server is unknown, not logged in or unreachable"
     ),
-    "E_RATE_LIMIT": Code(-32023, FAILED, "the account's rate or usage limit is reached"),
+    "E_RATE_LIMIT": Code(
+        -32023,
+        FAILED,
+        "the account's rate or usage limit is reached, or the daemon's for one caller: "
+        "`details.retry_after` seconds",
+    ),
     "E_OVERLOADED": Code(-32024, FAILED, "the model's service is overloaded or failing"),
     "E_NETWORK": Code(-32025, FAILED, "the model's service could not be reached"),
     "E_MODEL": Code(

@@ -17,7 +17,7 @@ from preread.daemon import stream
 from preread.daemon.guard import METADATA, Peer, Refused, origin_of, status_of
 from preread.daemon.page import routes as pages
 from preread.daemon.rpc import Answer
-from preread.daemon.serving import Serving
+from preread.daemon.serving import Serving, calls_of
 from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
 
@@ -69,6 +69,7 @@ class Faces:
         given = await body_of(request)
         if not isinstance(given, dict):
             raise Refused(400, "The body has to be a JSON object.")
+        peer_of(request).spend(calls_of(given) - 1)  # one was counted with the request
         work = self._serving.perform
         return reply(await _while_connected(request, work, peer_of(request), given, named(request)))
 
@@ -79,6 +80,7 @@ class Faces:
             if refused.status != 400:
                 raise
             return reply(json_rpc.error(None, json_rpc.PARSE, str(refused)))
+        peer_of(request).spend(calls_of(given) - 1)
         perform = self.performer(request, refuses=not isinstance(given, list))
         answer = await _while_connected(request, json_rpc.answered, given, perform)
         return Response(status_code=204) if answer is None else reply(answer)

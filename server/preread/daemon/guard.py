@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 MAX_BODY = 4 * 2**20  # bytes
-RATE, BURST = 2000.0, 4000.0  # requests of one token from one address: each second, and at once
+RATE, BURST = 2000.0, 4000.0  # calls of one token from one address: each second, and at once
 GUESSES = 10.0  # requests without a valid token, from one address
 MAX_BUCKETS = 10_000
 OPEN = frozenset({"/health"})  # says nothing of any project
@@ -49,6 +49,8 @@ class Peer:
     is_visitor: bool = False  # somebody who looks at the page
     # Whether its token or its visit has ended since: a stream or a WebSocket asks again.
     has_ended: Callable[[], bool] = lambda: False
+    # Counts so many calls against its limit. Raises Refused.
+    spend: Callable[[int], None] = lambda _calls: None
 
 
 class Issues(Protocol):
@@ -66,24 +68,31 @@ class Rates:
     burst: float
     _left: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def wait(self, key: str) -> float:
-        """Take one; 0, or the seconds until there is one again."""
+    def wait(self, key: str, count: int = 1) -> float:
+        """Take so many; 0, or the seconds until they are there.
+
+        More than there can be are taken from a full bucket, which then owes the rest.
+        """
         now = time.monotonic()
         left, at = self._left.pop(key, (self.burst, now))
         left = min(self.burst, left + (now - at) * self.per_second)
         if len(self._left) >= MAX_BUCKETS:  # the one that was used the longest ago
             del self._left[next(iter(self._left))]
-        self._left[key] = (max(0.0, left - 1), now) if left >= 1 else (left, now)
-        return 0.0 if left >= 1 else (1 - left) / self.per_second
+        missing = max(0.0, min(count, self.burst) - left)
+        self._left[key] = (left if missing else left - count, now)
+        return missing / self.per_second
 
 
 class Refused(Exception):  # noqa: N818 - an answer
     """An HTTP status with its reason."""
 
-    def __init__(self, status: int, message: str, hint: str = "", **headers: str) -> None:
+    def __init__(
+        self, status: int, message: str, hint: str = "", details: dict[str, Any] | None = None,
+        **headers: str,
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.status, self.headers = status, {k.replace("_", "-"): v for k, v in headers.items()}
-        self.error = PrereadError(HTTP_STATUS.get(status, "E_USAGE"), message, hint)
+        self.error = PrereadError(HTTP_STATUS.get(status, "E_USAGE"), message, hint, details)
 
 
 class Guard:
@@ -91,6 +100,7 @@ class Guard:
 
     def __init__(self, app: App, *, count: Callable[[int], object] = lambda _: None) -> None:
         self.app, self.count = app, count
+        self._rates = Rates(RATE, BURST)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
@@ -111,6 +121,12 @@ class Guard:
         """Who is asking; None on a path that is open to all. Raises Refused."""
         raise NotImplementedError
 
+    def limited(self, peer: Peer, key: str) -> Peer:
+        """A peer whose request was counted, and whose further calls are. Raises Refused."""
+        spend = partial(_spend, self._rates, key)
+        spend(1)
+        return replace(peer, spend=spend)
+
 
 class SocketGuard(Guard):
     """For Unix sockets. Who connects was checked by the protocol; a browser is never there."""
@@ -120,7 +136,7 @@ class SocketGuard(Guard):
             raise Refused(403, "Requests of web pages are refused here.")
         _, pid = scope.get("client") or ("", 0)
         identity = sessions.Identity(name="socket", pid=pid or os.getpid())
-        return Peer(identity, "execute", is_local=True)
+        return self.limited(Peer(identity, "execute", is_local=True), f"process {pid}")
 
 
 class TcpGuard(Guard):
@@ -136,7 +152,7 @@ class TcpGuard(Guard):
         self._tokens, self._logins, self._pages = tokens, logins, pages
         self._issuer = issuer
         self._hosts = frozenset(hosts)
-        self._rates, self._guesses = Rates(RATE, BURST), Rates(1.0, GUESSES)
+        self._guesses = Rates(1.0, GUESSES)
 
     async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
         hosts = self._hosts | {_reached(scope)}
@@ -148,12 +164,11 @@ class TcpGuard(Guard):
         address = str((scope.get("client") or ("",))[0])
         peer = None if scope["path"] in OPEN else await self._peer(scope, headers)
         if peer is not None:
-            self._limit(self._rates, f"{peer.identity.part} {address}")
-            return peer
+            return self.limited(peer, f"{peer.identity.part} {address}")
         if self._is_open(scope):
-            self._limit(self._rates, f"open {address}")
+            _spend(self._rates, f"open {address}")
             return None
-        self._limit(self._guesses, address)
+        _spend(self._guesses, address)
         hint = "`preread token new` makes a token; send it as `Authorization: Bearer …`."
         challenge = self._challenge(scope, headers)
         raise Refused(401, "A valid token is needed.", hint, www_authenticate=challenge)
@@ -216,10 +231,12 @@ class TcpGuard(Guard):
         cookie = cookie_of(headers.one("cookie"), headers.one("host"))
         return self._logins.visitor(cookie)
 
-    def _limit(self, rates: Rates, key: str) -> None:
-        if seconds := rates.wait(key):
-            wait = str(int(seconds) + 1)
-            raise Refused(429, "Too many requests.", f"Wait {wait} s.", retry_after=wait)
+
+def _spend(rates: Rates, key: str, calls: int = 1) -> None:
+    if seconds := rates.wait(key, calls):
+        wait = int(seconds) + 1
+        hint, details = f"Call again in {wait} s.", {"retry_after": wait}
+        raise Refused(429, "Too many requests.", hint, details, retry_after=str(wait))
 
 
 def _reached(scope: MutableMapping[str, Any]) -> str:

@@ -75,6 +75,16 @@ def _is_id(ident: Json) -> bool:
     return ident is None or (isinstance(ident, str | int | float) and not isinstance(ident, bool))
 
 
+def refused(given: Json, failure: dict[str, Any]) -> Json:
+    """The response to a message or a batch of which nothing is run; None if nothing wants one."""
+    if isinstance(given, list):
+        answers = [one for each in given if (one := refused(each, failure)) is not None]
+        return answers or None
+    if _problem(given):
+        return failed(None, failure)
+    return failed(given["id"], failure) if "id" in given else None
+
+
 def failed(ident: Json, failure: dict[str, Any]) -> dict[str, Any]:
     """The response that says why an operation failed."""
     data = {key: failure[key] for key in ("code", "hint", "details")}

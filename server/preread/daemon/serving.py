@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup
+from starlette.requests import Request
 
 from preread.daemon.background import Background
 from preread.daemon.guard import Peer, Refused
@@ -136,7 +137,7 @@ class Serving:
                 operations: Mapping[str, Operation] = REGISTRY
                 if not includes(peer.scope, "write"):
                     operations = {name: REGISTRY[name] for name in REGISTRY if name != LOAD}
-                handlers = Handlers(root, self.environ_of(peer), self.jobs, operations)
+                handlers = Handlers(root, self.environ_of(peer), self.jobs, operations, _spend)
                 await self.tasks.start(self._run_endpoint, namespace, key, handlers)
                 self.tasks.start_soon(self.tell_subscribers, namespace, handlers)
         return namespace.endpoints[key]
@@ -179,6 +180,16 @@ async def serving(
         tasks.cancel_scope.cancel()
 
 
+def _spend(request: Request | None, arguments: Mapping[str, Any]) -> None:
+    """Count the calls in a tool's arguments; their request was counted. Raises E_RATE_LIMIT."""
+    peer: Peer | None = request.scope["state"]["peer"] if request is not None else None
+    try:
+        if peer is not None:
+            peer.spend(calls_of(arguments) - 1)
+    except Refused as refused:
+        raise refused.error from refused
+
+
 def check_scope(peer: Peer, given: State) -> None:
     """Refuse a state with any method that the peer's scope does not include. Raises Refused."""
     if peer.is_local:
@@ -196,9 +207,14 @@ def check_scope(peer: Peer, given: State) -> None:
             )
 
 
+def calls_of(given: object) -> int:
+    """How many calls a state, or a message or batch of JSON-RPC, counts for."""
+    return max(1, len(_methods(given)))
+
+
 def _methods(given: object) -> list[str]:
-    """Every method that a state could run, at any depth."""
-    found, states = [], [given]
+    """Every method that a state, or a batch of messages, could run, at any depth."""
+    found, states = [], list(given) if isinstance(given, list) else [given]
     while states:
         state = states.pop()
         if isinstance(state, dict):

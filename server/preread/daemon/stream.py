@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -11,9 +12,9 @@ from starlette.responses import StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from preread.daemon import rpc
-from preread.daemon.guard import MAX_BODY, Peer
+from preread.daemon.guard import MAX_BODY, Peer, Refused
 from preread.daemon.hub import Event, build_data
-from preread.daemon.serving import Namespace, Serving
+from preread.daemon.serving import Namespace, Serving, calls_of
 from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
 
@@ -123,7 +124,7 @@ async def _receive(socket: WebSocket, peer: Peer, perform: rpc.Answer) -> None:
                     scope.cancel()
                 continue
             await free.acquire()  # a client that asks faster than it is answered has to wait
-            calls.start_soon(_answer, socket, message, perform, free, running)
+            calls.start_soon(_answer, socket, peer, message, perform, free, running)
         calls.cancel_scope.cancel()
 
 
@@ -138,26 +139,40 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 async def _answer(
-    socket: WebSocket, message: Any, perform: rpc.Answer, free: anyio.Semaphore,  # noqa: ANN401
-    running: Running,
+    socket: WebSocket, peer: Peer, message: Any, perform: rpc.Answer,  # noqa: ANN401
+    free: anyio.Semaphore, running: Running,
 ) -> None:  # fmt: skip
-    is_state = isinstance(message, dict) and "jsonrpc" not in message
     answer, ident, scope = None, _ident(message), anyio.CancelScope()
     if ident:
         running[ident] = scope
     try:
         with scope:
-            answer = await (perform(message) if is_state else rpc.answered(message, perform))
+            peer.spend(calls_of(message))
+            work = perform if _is_state(message) else partial(rpc.answered, perform=perform)
+            answer = await work(message)
+    except Refused as refused:
+        answer = _failed(message, refused.error)
     finally:
-        free.release()
         if running.get(ident) is scope:  # a client may use a name twice
             del running[ident]
     if scope.cancelled_caught:
-        failure = failure_of(PrereadError("E_CANCELLED", "The caller cancelled this call."))
-        answered = {"version": 1, **message, "error": failure}
-        answer = answered if is_state else rpc.failed(message["id"], failure)
+        error = PrereadError("E_CANCELLED", "The caller cancelled this call.")
+        answer = _failed(message, error)
     if answer is not None:
         await _say(socket, answer)
+    free.release()  # only now: else answers that a client does not read would pile up
+
+
+def _is_state(message: Any) -> bool:  # noqa: ANN401 - any JSON
+    return isinstance(message, dict) and "jsonrpc" not in message
+
+
+def _failed(message: Any, error: PrereadError) -> Any:  # noqa: ANN401 - any JSON
+    """The answer to a message that is not run."""
+    failure = failure_of(error)
+    if _is_state(message):
+        return {"version": 1, **message, "error": failure}
+    return rpc.refused(message, failure)
 
 
 def _ident(message: Any) -> str:  # noqa: ANN401 - any JSON

@@ -93,8 +93,10 @@ class Handlers:
         environ: Mapping[str, str],
         jobs: Jobs,
         operations: Mapping[str, Operation] = REGISTRY,
+        admit: Callable[[Any, tools.Arguments], None] = lambda _request, _arguments: None,
     ) -> None:
-        self.start, self.environ, self.jobs = start, environ, jobs
+        """`admit` raises what keeps an HTTP request's call of a tool from being run."""
+        self.start, self.environ, self.jobs, self.admit = start, environ, jobs, admit
         self.tools = tools.rows(operations, full=self._lists_every_operation())
         self.reply_cache: ReplyCache[Any] = ReplyCache()
         self.fresh: ReplyCache[bool] = ReplyCache()  # features
@@ -165,6 +167,7 @@ class Handlers:
             )
         arguments = params.arguments or {}
         try:
+            self.admit(call.request, arguments)
             reply = await row.run(self.context(call, params), arguments)
         except InputRequired as needed:
             return needed.result

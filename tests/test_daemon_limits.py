@@ -1,0 +1,135 @@
+"""How much one caller may ask of the daemon, by every way in."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from websockets.sync.client import connect
+
+from _daemon import Daemon, shared, shared_token
+from preread.daemon.guard import BURST, RATE, Rates
+from preread.daemon.serving import calls_of
+
+T = TypeVar("T")
+STATUS = {"method": "context.status"}
+SECONDS, TRIES = 60, 20
+MANY = 5000  # calls; it takes 2.5 s until as many may be sent again
+LONG = [{"jsonrpc": "2.0", "id": n, **STATUS} for n in range(MANY)]  # too long to be run
+
+
+def states(count: int) -> dict[str, Any]:
+    """A state that counts for so many calls, and is refused at once."""
+    return {"method": "x", "batch": [{"method": "y"}] * (count - 1)}
+
+
+def until_late(ask: Callable[[], T], is_late: Callable[[T], bool]) -> T:
+    """The first answer that is late; on a machine that stalls, there is time enough for several."""
+    return next(answer for _ in range(TRIES) if is_late(answer := ask()))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Daemon:
+    root = tmp_path_factory.mktemp("limits") / "limited"
+    (root / ".project").mkdir(parents=True)
+    shared().allow(root)
+    return shared()
+
+
+@pytest.fixture(scope="module")
+def root(running: Daemon) -> Path:
+    listed = running.cli("serve", "namespaces").out.splitlines()
+    return next(Path(line) for line in listed if line.endswith("/limited"))
+
+
+def test_a_bucket_owes_what_it_could_never_hold() -> None:
+    rates = Rates(10, 3)
+    assert [rates.wait("a", 2) > 0 for _ in range(2)] == [False, True]
+    assert 0 < rates.wait("a", 2) <= 0.1
+    assert rates.wait("b", 30) == 0
+    assert 2.6 < rates.wait("b") <= 2.8
+
+
+def test_every_call_in_a_message_counts() -> None:
+    nested = {"batch": [STATUS, {**STATUS, "then": {"batch": [STATUS, STATUS]}}]}
+    for message, count in ((STATUS, 1), (nested, 4), (LONG, MANY), ([], 1), (7, 1), ([1, []], 1)):
+        assert calls_of(message) == count
+    assert calls_of(states(MANY)) == MANY
+
+
+def test_calls_on_a_websocket_count_and_it_goes_on(running: Daemon, root: Path) -> None:
+    token = running.token("read")
+    headers = {"Authorization": f"Bearer {token}", "Preread-Namespace": str(root)}
+    address = f"ws://127.0.0.1:{running.port}/stream"
+    with connect(address, additional_headers=headers, open_timeout=SECONDS, proxy=None) as wire:
+
+        def ask(message: Any) -> Any:
+            wire.send(json.dumps(message))
+            while "event" in (found := json.loads(wire.recv(SECONDS))):
+                pass
+            return found
+
+        given = states(MANY) | {"metadata": {"request_id": "r"}}
+        late = until_late(lambda: ask(given), lambda a: a["error"]["code"] == "E_RATE_LIMIT")
+        assert late["metadata"] == {"request_id": "r"}
+        assert (
+            late["error"]["hint"] == f"Call again in {late['error']['details']['retry_after']} s."
+        )
+        batch = [*LONG, {"jsonrpc": "2.0", **STATUS}, 7]
+        answers = until_late(lambda: ask(batch), lambda a: isinstance(a, list))
+        assert [one["id"] for one in answers] == [*range(MANY), None]
+        assert {one["error"]["data"]["code"] for one in answers} == {"E_RATE_LIMIT"}
+        until_late(  # it is one limit
+            lambda: running.ask("POST", "/operation", states(MANY), token),
+            lambda answer: answer.status == 429,
+        )
+        there = {"Preread_Namespace": str(root)}
+        assert "result" in running.operation(STATUS, shared_token(), **there)  # another's limit
+        if "error" in (now := ask(STATUS)):
+            time.sleep(now["error"]["details"]["retry_after"])
+        assert "result" in ask(STATUS)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "over"),
+    [
+        ("/operation", states(MANY), "tcp"),
+        ("/rpc", LONG, "tcp"),
+        ("/operation", states(MANY), "socket"),
+    ],
+)
+def test_calls_in_a_batch_count(
+    running: Daemon, root: Path, path: str, body: Any, over: str
+) -> None:
+    token = running.token("read") if over == "tcp" else ""
+    there = {"Preread_Namespace": str(root)}
+    late = until_late(
+        lambda: running.ask("POST", path, body, token, over=over, **there),
+        lambda answer: answer.status == 429,
+    )
+    error = late.json["error"]
+    assert error["details"]["retry_after"] == int(late.headers["retry-after"])
+    assert error["code"] == "E_RATE_LIMIT"
+    while running.ask("GET", "/metrics", token=token, over=over).status == 429:
+        time.sleep(MANY / RATE / 10)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_calls_in_a_tools_batch_count(running: Daemon, root: Path, era: str) -> None:
+    headers = {"authorization": f"Bearer {running.token('read')}", "preread-namespace": str(root)}
+    most = states(int(BURST) - 100)  # the request itself still comes through
+    async with httpx2.AsyncClient(headers=headers, timeout=SECONDS) as wire:
+        transport = streamable_http_client(f"{running.url}/mcp", http_client=wire)
+        async with Client(transport, mode=era) as client:
+            for _ in range(TRIES):
+                late = (await client.call_tool("context_operation", most)).structured_content
+                if "error" not in late:
+                    break
+            assert late["code"] == "E_RATE_LIMIT"
+            assert 1 <= late["details"]["retry_after"] <= 2
