@@ -222,6 +222,10 @@ async def test_only_the_issuers_tokens_for_this_resource_are_taken(
     found = await ours.peer(good, "https://here")
     assert found is not None
     assert found.scope == "write"
+    assert not found.has_ended()
+    with monkeypatch.context() as later:
+        later.setattr(time, "time", lambda: now + 7200)
+        assert found.has_ended()  # what was opened with it ends with it
     other = await ours.peer(issuer.token(audience, "read", sub="bob"), "https://here")
     assert other is not None
     assert other.identity.part != found.identity.part

@@ -2,8 +2,10 @@
 
 import http.client
 import json
+import select
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from preread.layout import Layout
 SECONDS = 60
 OFF = {"PREREAD_CLAUDE": "off"}
 State = dict[str, Any]
+MODERN = "2026-07-28"
+CLIENT = {"name": "a test", "version": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +236,96 @@ def test_who_follows_a_project_that_is_closed_again_hears_no_more(
             event(wire, "the end")
         with pytest.raises(AssertionError, match="the stream ended"):
             followed.next("the end")
+
+
+class McpStream:
+    """A stream of MCP's notifications, as the protocol of an era has it."""
+
+    def __init__(self, running: Daemon, root: Path, token: str, era: str) -> None:
+        types = {"Accept": "application/json, text/event-stream", "Preread_Namespace": str(root),
+            "Content_Type": "application/json"}  # fmt: skip
+        about = {"protocolVersion": era, "capabilities": {}, "clientInfo": CLIENT}
+        if era == MODERN:
+            types |= {"Mcp_Protocol_Version": era, "Mcp_Method": "subscriptions/listen"}
+            meta = {f"io.modelcontextprotocol/{name}": it for name, it in about.items()}
+            meta["io.modelcontextprotocol/clientCapabilities"] = {}
+            params = {"_meta": meta, "notifications": {"resourcesListChanged": True}}
+            request = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen"}
+            sent = "POST", json.dumps(request | {"params": params})
+        else:
+            begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+            begun = running.ask("POST", "/mcp", begin, token, **types)
+            types["Mcp_Session_Id"] = begun.headers["mcp-session-id"]
+            ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            assert running.ask("POST", "/mcp", ready, token, **types).status == 202
+            listing = {"jsonrpc": "2.0", "id": 2, "method": "resources/list"}
+            assert running.ask("POST", "/mcp", listing, token, **types).status == 200
+            sent = "GET", None
+        self._connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=SECONDS)
+        headers = {name.replace("_", "-"): value for name, value in types.items()}
+        headers["Authorization"] = f"Bearer {token}"
+        self._connection.request(sent[0], "/mcp", sent[1], headers)
+        self._answer = self._connection.getresponse()
+        assert self._answer.getheader("content-type", "").startswith("text/event-stream")
+        if era == MODERN:
+            assert self.hears("acknowledged")
+
+    def hears(self, word: str) -> bool:
+        """Whether a notification with this word comes before the stream ends."""
+        while line := self._answer.readline():
+            if line.startswith(b"data:") and word in line.decode():
+                return True
+        return False
+
+    def is_silent(self) -> bool:
+        return not select.select([self._connection.sock], [], [], 1.0)[0]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def test_mcp_streams_end_with_their_token_and_with_their_project(
+    running: Daemon, tmp_path: Path
+) -> None:
+    root = tmp_path / "told"
+    (root / ".project").mkdir(parents=True)
+    running.allow(root)
+    tokens = {name: running.token("read") for name in ("revoked", "valid")}
+    names = (f"feature-{number}" for number in count())
+
+    def load() -> None:
+        given = {"feature": next(names), "level": "light"}
+        state = {"method": "context.load", "params": given}
+        assert "result" in running.operation(state, over="socket", Preread_Namespace=str(root))
+
+    load()  # nobody watches a project without any
+    with ExitStack() as stack:
+        streams = {
+            (name, era): stack.enter_context(closing(McpStream(running, root, token, era)))
+            for name, token in tokens.items()
+            for era in ("2025-06-18", MODERN)
+        }
+        while any(stream.is_silent() for stream in streams.values()):
+            load()  # the watcher may have only just begun
+        for stream in streams.values():
+            assert stream.hears("list_changed")
+        ident = tokens["revoked"].split("_")[1]
+        for taken, gone in (
+            (("token", "revoke", ident), "revoked"),
+            (("serve", "forbid", str(root)), "valid"),
+        ):
+            assert running.cli(*taken).status == 0
+            load()
+            for (name, era), stream in streams.items():
+                if name == gone:
+                    for _ in range(5):
+                        if not stream.hears("list_changed"):  # of what was loaded before
+                            break
+                        load()
+                    else:
+                        pytest.fail(f"{name} {era} goes on")
+                elif gone == "revoked":
+                    assert stream.hears("list_changed"), era
 
 
 def test_a_project_whose_messages_cannot_be_read_is_followed_and_harms_no_other(

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from preread import __version__
 from preread.daemon import rpc as json_rpc
@@ -89,7 +91,8 @@ class Faces:
         peer = peer_of(request)
         root = self._serving.root(peer, named(request))
         endpoint = await self._serving.endpoint(peer, root)
-        return Passed(endpoint.for_client(peer.identity.part or "local"))
+        app = endpoint.for_client(peer.identity.part or "local")
+        return Passed(app, partial(self._serving.has_ended, peer, root))
 
     async def stream(self, request: Request) -> Response:
         peer = peer_of(request)
@@ -122,14 +125,27 @@ class Faces:
 
 
 class Passed(Response):
-    """A response that another ASGI app gives."""
+    """A response that another ASGI app gives. A stream ends when the right to it has ended.
 
-    def __init__(self, other: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+    It is asked at each part, which a stream that has nothing to say sends as a ping.
+    """
+
+    def __init__(self, other: ASGIApp, has_ended: Callable[[], bool]) -> None:
         super().__init__()
-        self._other = other
+        self._other, self._has_ended = other, has_ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._other(scope, receive, send)
+        with anyio.CancelScope() as stream:
+
+            async def send_on(message: Message) -> None:
+                if message.get("more_body") and self._has_ended():
+                    stream.cancel()
+                    await anyio.lowlevel.checkpoint()
+                await send(message)
+
+            await self._other(scope, receive, send_on)
+        if stream.cancelled_caught:
+            await send({"type": "http.response.body"})
 
 
 def peer_of(connection: HTTPConnection) -> Peer:

@@ -74,7 +74,8 @@ class Issuer:
         who = f"{claims['sub']} {claims.get('client_id', claims.get('azp', ''))}"
         ident = hashlib.sha256(who.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         identity = sessions.Identity(name=f"issued {ident}", pid=os.getpid(), part=ident)
-        return Peer(identity, scopes[-1])
+        until = float(claims["exp"]) + LEEWAY_SECONDS
+        return Peer(identity, scopes[-1], has_ended=lambda: time.time() > until)
 
     async def _claims(self, shown: str, resource: str) -> dict[str, Any] | None:
         try:

@@ -83,6 +83,14 @@ class Serving:
                 return root
         return self.allowed.find(wanted, only=peer.only)
 
+    def has_ended(self, peer: Peer, root: Path) -> bool:
+        """Whether what a peer opened has to end: its right to it, or the project's, is gone."""
+        try:
+            is_open = peer.is_local or root in self.allowed.allowed()
+        except PrereadError:  # the list of folders is damaged
+            return True
+        return peer.has_ended() or not is_open
+
     def _chosen(self, peer: Peer, named: str, wanted: str) -> Path:
         """The root that a state names, else the one that its request wants."""
         if named and wanted:  # a name that several have is that of the request's own

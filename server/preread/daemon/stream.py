@@ -37,19 +37,26 @@ async def _lines(serving: Serving, namespace: Namespace, peer: Peer) -> AsyncIte
     async with namespace.hub.following() as following:
         for now in _current(serving, namespace):
             yield _sse(now)
-        while True:
-            event: Event | None = None
-            with anyio.move_on_after(PING_SECONDS) as waited:
-                try:
-                    event = await following.receive()
-                except anyio.EndOfStream:  # too slow; the browser connects again
-                    return
-            if _has_ended(serving, namespace, peer):
+        async for event in _heard(serving, namespace, peer, following):
+            yield ": ping\n\n" if event is None else _sse(event)
+
+
+async def _heard(
+    serving: Serving, namespace: Namespace, peer: Peer,
+    following: MemoryObjectReceiveStream[Event],
+) -> AsyncIterator[Event | None]:  # fmt: skip
+    """What is for a follower, and None while nothing is; until it is slow or may not hear it."""
+    while True:
+        event: Event | None = None
+        with anyio.move_on_after(PING_SECONDS):
+            try:
+                event = await following.receive()
+            except anyio.EndOfStream:  # too slow; the browser connects again
                 return
-            if waited.cancelled_caught:
-                yield ": ping\n\n"
-            elif event is not None and _is_for(event, peer):
-                yield _sse(event)
+        if serving.has_ended(peer, namespace.root):
+            return
+        if event is None or _is_for(event, peer):
+            yield event
 
 
 def _sse(event: Event) -> str:
@@ -60,15 +67,6 @@ def _current(serving: Serving, namespace: Namespace) -> list[Event]:
     """What someone who comes in now has missed: the builds that run."""
     jobs = serving.jobs.running(namespace.root)
     return [Event("hello", {"builds": [build_data(job) for job in jobs]})]
-
-
-def _has_ended(serving: Serving, namespace: Namespace, peer: Peer) -> bool:
-    """Whether a follower's token, or that its project may be opened, was taken back since."""
-    try:
-        is_open = peer.is_local or namespace.root in serving.allowed.allowed()
-    except PrereadError:  # the list of folders is damaged
-        return True
-    return peer.has_ended() or not is_open
 
 
 def _is_for(event: Event, peer: Peer) -> bool:
@@ -90,15 +88,12 @@ async def _send(
     socket: WebSocket, serving: Serving, namespace: Namespace, peer: Peer,
     following: MemoryObjectReceiveStream[Event],
 ) -> None:  # fmt: skip
-    for event in _current(serving, namespace):
-        await _say(socket, {"event": event.name, "data": event.data})
-    async for event in following:
-        if _has_ended(serving, namespace, peer):
-            await _close(socket, ENDED)
-            return
-        if _is_for(event, peer):
+    for now in _current(serving, namespace):
+        await _say(socket, {"event": now.name, "data": now.data})
+    async for event in _heard(serving, namespace, peer, following):
+        if event is not None:
             await _say(socket, {"event": event.name, "data": event.data})
-    await _close(socket, TOO_SLOW)
+    await _close(socket, ENDED if serving.has_ended(peer, namespace.root) else TOO_SLOW)
 
 
 async def _close(socket: WebSocket, reason: int) -> None:
