@@ -10,11 +10,13 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from _daemon import Daemon, shared, shared_token
 from preread.daemon.guard import BURST, RATE, Rates
 from preread.daemon.serving import calls_of
+from preread.infra.locks import FileLock
+from preread.layout import Layout
 
 T = TypeVar("T")
 STATUS = {"method": "context.status"}
@@ -26,6 +28,12 @@ LONG = [{"jsonrpc": "2.0", "id": n, **STATUS} for n in range(MANY)]  # too long 
 def states(count: int) -> dict[str, Any]:
     """A state that counts for so many calls, and is refused at once."""
     return {"method": "x", "batch": [{"method": "y"}] * (count - 1)}
+
+
+def websocket(running: Daemon, root: Path, token: str) -> ClientConnection:
+    headers = {"Authorization": f"Bearer {token}", "Preread-Namespace": str(root)}
+    address = f"ws://127.0.0.1:{running.port}/stream"
+    return connect(address, additional_headers=headers, open_timeout=SECONDS, proxy=None)
 
 
 def until_late(ask: Callable[[], T], is_late: Callable[[T], bool]) -> T:
@@ -64,9 +72,7 @@ def test_every_call_in_a_message_counts() -> None:
 
 def test_calls_on_a_websocket_count_and_it_goes_on(running: Daemon, root: Path) -> None:
     token = running.token("read")
-    headers = {"Authorization": f"Bearer {token}", "Preread-Namespace": str(root)}
-    address = f"ws://127.0.0.1:{running.port}/stream"
-    with connect(address, additional_headers=headers, open_timeout=SECONDS, proxy=None) as wire:
+    with websocket(running, root, token) as wire:
 
         def ask(message: Any) -> Any:
             wire.send(json.dumps(message))
@@ -133,3 +139,38 @@ async def test_calls_in_a_tools_batch_count(running: Daemon, root: Path, era: st
                     break
             assert late["code"] == "E_RATE_LIMIT"
             assert 1 <= late["details"]["retry_after"] <= 2
+
+
+def test_so_many_builds_wait_in_a_project_as_it_says_and_joining_one_is_free(
+    running: Daemon, tmp_path: Path
+) -> None:
+    (tmp_path / ".project").mkdir()
+    (tmp_path / ".project" / "config.toml").write_text("max_builds = 1\nmax_waiting = 1\n")
+    running.allow(tmp_path)
+
+    def load(feature: str) -> dict[str, Any]:
+        return {"method": "load", "params": {"feature": feature, "level": "light"}}
+
+    def builds() -> dict[str, int]:
+        with websocket(running, tmp_path, shared_token()) as newcomer:
+            hello = json.loads(newcomer.recv(SECONDS))
+        return {build["feature"]: build["callers"] for build in hello["data"]["builds"]}
+
+    lock = Layout(tmp_path).lock("refund")
+    lock.parent.mkdir(parents=True)
+    heard = []
+    with websocket(running, tmp_path, shared_token()) as wire:
+        with FileLock(lock):
+            for calls in ({"refund": 1}, {"refund": 1, "cart": 1}, {"refund": 1, "cart": 2}):
+                wire.send(json.dumps(load([*calls][-1])))
+                while builds() != calls:
+                    time.sleep(0.02)
+            busy = running.operation(load("login"), shared_token(), Preread_Namespace=str(tmp_path))
+            assert busy["error"]["code"] == "E_BUSY"
+            assert busy["error"]["details"] == {"waiting": 1}
+        while len(heard) < 3:
+            if "event" not in (answer := json.loads(wire.recv(SECONDS))):
+                heard.append(answer["result"]["state"])
+    assert sorted(heard) == ["built", "built", "joined"]
+    free = running.operation(load("login"), shared_token(), Preread_Namespace=str(tmp_path))
+    assert free["result"]["status"] == "ok"

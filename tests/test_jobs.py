@@ -398,6 +398,31 @@ async def test_the_limit_is_the_setting_max_builds_unless_it_is_given(tmp_path):
         work.go.set()
 
 
+@pytest.mark.parametrize("waiting", [0, 2])
+async def test_so_many_builds_wait_as_the_setting_max_waiting_says(tmp_path, waiting):
+    settings = Settings(max_builds=1, max_waiting=waiting)
+    here, there = (
+        Services(layout=Layout(tmp_path / name), settings=settings, environ={})
+        for name in ("here", "there")
+    )
+    work = Work()
+    async with side_by_side(here) as calls:
+        taken = [
+            await calls.start(work, Request(feature=f"f{number}")) for number in range(1 + waiting)
+        ]
+        late = await calls.start(work, LOGIN)
+        assert (late.error.code, late.error.details) == ("E_BUSY", {"waiting": waiting})
+        joined = await calls.start(work, Request(feature=f"f{waiting}"))
+        assert joined.error is None
+        elsewhere = await Calls(calls.jobs, there, calls.tasks).start(work, LOGIN)
+        assert elsewhere.error is None
+        work.go.set()
+        await joined.returned.wait()
+        again = await calls.start(work, LOGIN)
+    assert joined.reply.state == "joined"
+    assert [call.reply.status for call in (*taken, again)] == ["ok"] * (waiting + 2)
+
+
 async def test_the_limit_of_one_project_is_not_that_of_another(tmp_path):
     work = Work()
     small, large = (

@@ -43,6 +43,9 @@ CODES: dict[str, Code] = {
     "E_TIMEOUT": Code(
         -32020, FAILED, "a build, a search or an agent did not finish within its deadline"
     ),
+    "E_BUSY": Code(
+        -32035, FAILED, "as many builds of the project wait for their turn as `max_waiting` allows"
+    ),
     "E_CANCELLED": Code(-32009, INTERRUPTED, "the last caller that waited for the build went away"),
     "E_CHECK": Code(
         -32033, FAILED, "the published dossier breaks format rules or has invalid sources"

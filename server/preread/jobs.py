@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from preread import replies
-from preread.errors import Cancelled
+from preread.errors import Cancelled, PrereadError
 from preread.infra import watchdog
 from preread.models import LEVELS, LoadReply, Request
 from preread.services import Progress, Services
@@ -235,7 +235,7 @@ class Jobs:
         """The published dossier, else a running build that serves the request, else a new build.
 
         `look_up` finds the published dossier; it is called again after a build that did not serve
-        the request has ended. `work` builds.
+        the request has ended. `work` builds. Raises E_BUSY if too many builds wait already.
         """
         asked = time.monotonic()
         until = anyio.current_time() + caller.max_wait(services.settings)
@@ -273,6 +273,9 @@ class Jobs:
             raise Cancelled
         turns = self._turns.setdefault(key[0], anyio.CapacityLimiter(1))
         turns.total_tokens = self._limit or services.settings.max_builds
+        waiting = len(self.running(key[0])) - int(turns.total_tokens)
+        if waiting >= services.settings.max_waiting:
+            raise _busy(waiting)
         job = self._jobs[key] = Job(request, partial(self._told, key[0]))
         self._group.start_soon(self._build, key, job, services, work)
         return job
@@ -300,3 +303,12 @@ class Jobs:
         if job.done:
             return job.outcome()
         return job.early_reply if caller.takes_early_reply else None
+
+
+def _busy(waiting: int) -> PrereadError:
+    message = f"No further build may wait for its turn in this project: {waiting} do."
+    hint = (
+        "Load it again once a build has ended; `preread builds list` shows them. "
+        "PREREAD_MAX_WAITING in the server's environment allows more."
+    )
+    return PrereadError("E_BUSY", message, hint, {"waiting": waiting})

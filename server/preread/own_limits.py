@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-LIMITS = ("max_usd", "max_turns", "max_builds")
+LIMITS = ("max_usd", "max_turns", "max_builds", "max_waiting")
 MODELS = ("model", "fallback_model")
 # The families of the two models that are the defaults, under any version. What another model costs
 # nobody can tell from its name.

@@ -138,6 +138,13 @@ class Settings(BaseModel):
         description="How many features of a project one server builds at the same time; the file "
         "can only lower it.",
     )
+    max_waiting: int = Field(
+        100,
+        ge=0,
+        le=10_000,
+        description="How many more builds of a project may wait there for their turn; the file "
+        "can only lower it.",
+    )
     degraded_for: float = Field(
         600,
         ge=0,
