@@ -113,6 +113,8 @@ async def test_arguments_that_arrive_as_strings_are_understood(client):
         client, feature="cart", force="false", ticket="", description="null", level=""
     )
     assert reply.structured_content["state"] == "cached"
+    reply = await called(client, feature="cart", description=None, ticket=None, scope=None)
+    assert reply.structured_content["state"] == "cached"
     reply = await called(client, feature="cart", force="True")
     assert reply.structured_content["state"] == "built"
 

@@ -15,7 +15,7 @@ from preread.jobs import Jobs
 from preread.mcp import tools
 from preread.mcp.server import Handlers
 from preread.models import Model
-from preread.operations import arguments, dispatch
+from preread.operations import REGISTRY, arguments, dispatch
 from preread.operations.load import OPERATION as LOAD
 from preread.operations.registry import Operation
 from preread.settings import Settings
@@ -228,6 +228,20 @@ async def test_a_bug_in_a_project_without_a_log_goes_to_standard_error(connected
     )
     assert "Traceback" in capsys.readouterr().err
     assert not (connected.start / ".project").exists()
+
+
+def test_schemas_of_arguments_are_such_as_every_client_takes() -> None:
+    """Gemini's models refuse types in lists, Gemini CLI what has no type, VS Code bare arrays."""
+    schemas = [row.tool.input_schema for row in tools.rows(REGISTRY, full=True).values()]
+    while schemas:
+        schema = schemas.pop()
+        either = schema.get("anyOf", [])
+        assert either or isinstance(schema.get("type"), str), schema
+        assert schema.get("type") != "null"
+        assert "items" in schema or schema.get("type") != "array", schema
+        assert not schema.keys() & {"$ref", "$defs", "oneOf", "allOf", "not", "const", "format"}
+        schemas += [*schema.get("properties", {}).values(), *either]
+        schemas += [schema["items"]] if "items" in schema else []
 
 
 def test_what_is_listed_by_default_is_short_and_says_that_calling_again_is_free() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
 from preread.models import Model
 
@@ -16,8 +16,19 @@ class Untitled(GenerateJsonSchema):
         return False
 
 
+class Arguments(Untitled):
+    """Omits that optional arguments may be null, which is accepted all the same.
+
+    Some clients refuse every tool of a server if one has a type like ["string", "null"], or send
+    such a schema to a model's service that does (Gemini's function declarations).
+    """
+
+    def nullable_schema(self, schema: Any) -> JsonSchemaValue:  # noqa: ANN401 - pydantic's signature
+        return self.generate_inner(schema["schema"])
+
+
 def of_request(model: type[Model]) -> dict[str, Any]:
-    return _generated(model, "validation")
+    return _generated(model, "validation", Arguments)
 
 
 def of_reply(model: type[Model]) -> dict[str, Any]:
@@ -26,7 +37,7 @@ def of_reply(model: type[Model]) -> dict[str, Any]:
     Clients validate every reply against it: with the full schema, that was most of the time that a
     cached call cost them.
     """
-    full = _generated(model, "serialization")
+    full = _generated(model, "serialization", Untitled)
     named = full.get("$defs", {})
     required = full.get("required", [])
     fields = {}
@@ -37,8 +48,10 @@ def of_reply(model: type[Model]) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": required}
 
 
-def _generated(model: type[Model], mode: JsonSchemaMode) -> dict[str, Any]:
-    found = model.model_json_schema(mode=mode, schema_generator=Untitled)
+def _generated(
+    model: type[Model], mode: JsonSchemaMode, generator: type[GenerateJsonSchema]
+) -> dict[str, Any]:
+    found = model.model_json_schema(mode=mode, schema_generator=generator)
     short: dict[str, Any] = _shortened(found)
     return {key: value for key, value in short.items() if key not in {"title", "description"}}
 
