@@ -1,6 +1,7 @@
-"""Text of real PDFs against `pdftotext`, time of reading, corrupted files: figures for README.md.
+"""Text of real PDFs against `pdftotext`, of EPUBs against `mutool`, time of reading, corrupted files:
+figures for README.md.
 
-python bench/documents.py FOLDER [--corrupted 200]     PDFs of, for example, Debian's -doc packages
+python bench/documents.py FOLDER [--corrupted 200]     files of, for example, Debian's -doc packages
 python bench/documents.py --graph                      measures of a graph of documents
 """
 
@@ -41,30 +42,39 @@ def services(root: Path) -> Services:
     return Services(Layout(root.resolve()), Settings(), dict(os.environ))
 
 
-def compare(folder: Path, pdftotext: str) -> None:
-    own, paths = services(folder), sorted(folder.glob("*.pdf"))
+def other_text(path: Path, pdftotext: str, mutool: str) -> str:
+    """What another program reads; nothing if it cannot."""
+    program = [mutool, "draw", "-q", "-F", "txt", path]
+    if path.suffix == ".pdf":
+        program = [pdftotext, "-q", path, "-"]
+    told = subprocess.run(program, capture_output=True, check=False)
+    return told.stdout.decode("utf-8", "replace")
+
+
+def compare(folder: Path, pdftotext: str, mutool: str) -> None:
+    paths = sorted((*folder.glob("*.pdf"), *folder.glob("*.epub")))
+    own = services(folder)
     shares, pages, seconds = [], 0, 0.0
     for path in paths:
         begun = spent()
         found = reading.read(own.tree, path.name).document
         seconds += spent() - begun
         pages += len(found.parts)
-        theirs = words(
-            subprocess.run(
-                [pdftotext, "-q", path, "-"], capture_output=True, check=False
-            ).stdout.decode("utf-8", "replace")
-        )
+        theirs = words(other_text(path, pdftotext, mutool))
+        if not theirs:
+            print(f"not read by the other program: {path.name}")
+            continue
         ours = words("\n".join(line for part in found.parts for line in part.lines))
         share = (theirs & ours).total() / max(1, theirs.total())
         shares.append((share, theirs.total(), path.name))
         print(
-            f"{share:7.2%} of {theirs.total():7} words  {len(found.parts):4} pages  {path.name}",
+            f"{share:7.2%} of {theirs.total():7} words  {len(found.parts):4} parts  {path.name}",
             flush=True,
         )
     total = sum(count for _, count, _ in shares)
     print(
-        f"{len(paths)} PDFs, {pages} pages: {sum(s * n for s, n, _ in shares) / total:.2%} of {total} words; "
-        f"{sum(s >= 0.98 for s, *_ in shares)} files of at least 98 %; {100 * seconds / pages:.2f} s of processor time per 100 pages"
+        f"{len(shares)} files, {pages} parts: {sum(s * n for s, n, _ in shares) / total:.2%} of {total} words; "
+        f"{sum(s >= 0.98 for s, *_ in shares)} files of at least 98 %; {100 * seconds / pages:.2f} s of processor time per 100 parts"
     )
 
 
@@ -124,10 +134,11 @@ if __name__ == "__main__":
     parser.add_argument("--graph", action="store_true", help="100,000 nodes and 300,000 edges")
     parser.add_argument("--corrupted", type=int, default=0)
     parser.add_argument("--pdftotext", default="pdftotext")
+    parser.add_argument("--mutool", default="mutool")
     given = parser.parse_args()
     if given.graph:
         graph(100_000, 300_000)
     elif given.corrupted:
         corrupted(given.folder, given.corrupted)
     else:
-        compare(given.folder, given.pdftotext)
+        compare(given.folder, given.pdftotext, given.mutool)

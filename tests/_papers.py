@@ -97,13 +97,18 @@ def pptx(slides: Sequence[Sequence[str]]) -> bytes:
     return archive(members)
 
 
-def epub(chapters: Mapping[str, str]) -> bytes:
-    items = "".join(f'<item id="{name}" href="{name}.xhtml"/>' for name in chapters)
-    spine = "".join(f'<itemref idref="{name}"/>' for name in chapters)
-    package = f"<package>{CORE}<manifest>{items}</manifest><spine>{spine}</spine></package>"
+def epub(
+    chapters: Mapping[str, str], spine: Sequence[str] = (), more: Mapping[str, str] | None = None
+) -> bytes:
+    """A book whose spine is `spine` (`name#fragment`), else each chapter; `more` are other members."""
+    listed = spine or list(chapters)
+    hrefs = [name.replace("#", ".xhtml#") if "#" in name else f"{name}.xhtml" for name in listed]
+    items = "".join(f'<item id="i{at}" href="{href}"/>' for at, href in enumerate(hrefs))
+    order = "".join(f'<itemref idref="i{at}"/>' for at in range(len(hrefs)))
+    package = f"<package>{CORE}<manifest>{items}</manifest><spine>{order}</spine></package>"
     members = {
         "META-INF/container.xml": '<container><rootfile full-path="OPS/book.opf"/></container>',
         "OPS/book.opf": package,
     }
     members |= {f"OPS/{name}.xhtml": text for name, text in chapters.items()}
-    return archive(members)
+    return archive({**members, **(more or {})})

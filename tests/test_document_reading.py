@@ -258,13 +258,18 @@ def accepted_or_refused() -> Iterator[None]:
             raise
 
 
-def many_pages(count: int) -> bytes:
-    return papers.pdf([["x"]] * count)
+LISTED = '<x><CipherReference URI="OPS/{}.xhtml"/></x>'
+
+
+def locked(name: str) -> bytes:
+    """A book in which a member is listed as encrypted."""
+    encryption = {"META-INF/encryption.xml": LISTED.format(name)}
+    return papers.epub({"one": "<p>Before.</p>"}, more=encryption)
 
 
 ENTITIES = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
 HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
-    "two thousand pages": ("a.pdf", many_pages(2000), "E_DOCUMENT_LIMIT", "pages"),
+    "too many pages": ("a.pdf", papers.pdf([[]] * 5001), "E_DOCUMENT_LIMIT", "pages"),
     "no PDF at all": ("a.pdf", b"hello", "E_DOCUMENT", "damaged"),
     "an empty file": ("a.pdf", b"", "E_DOCUMENT", "damaged"),
     "a head only": ("a.pdf", FORMATS["till.pdf"][:40], "E_DOCUMENT", "damaged"),
@@ -282,6 +287,7 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
         "E_DOCUMENT_LIMIT",
         "size",
     ),
+    "a book that is locked": ("a.epub", locked("one"), "E_DOCUMENT", "encrypted"),
     "an archive without text": ("a.epub", papers.archive({"a": "b"}), "E_DOCUMENT", "damaged"),
     "no format": ("a.exe", b"MZ", "E_DOCUMENT", "format"),
 }
@@ -292,6 +298,33 @@ def test_hostile_documents_end_in_a_clear_error(tmp_path: Path, what: str) -> No
     name, data, code, reason = HOSTILE[what]
     error = refused(tmp_path, name, data)
     assert (error.code, error.details["reason"]) == (code, reason)
+
+
+def test_two_thousand_pages_are_read_and_a_limit_says_itself_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(papers.pdf([[]] * 1999 + [["The end."]]))
+    document = reading.read(services(tmp_path).tree, "a.pdf").document
+    assert (len(document.parts), document.parts[1999].lines) == (2000, ("The end.",))
+    error = refused(tmp_path, "b.pdf", HOSTILE["too many pages"][1])
+    assert "5,001 pages, more than the 5,000" in error.message
+    assert "smaller files" in error.hint
+
+
+def test_a_book_is_read_by_its_spine_once_and_says_what_is_missing(
+    tmp_path: Path, monkeypatch
+) -> None:
+    chapters = {"one": "<h1>One</h1><script>x</script>", "two": "<h1>Two</h1>"}
+    spine = ["two#a", "two#b", "one", "one#c", "lost", "gone"]
+    fonts = {"META-INF/encryption.xml": LISTED.format("font")}
+    (tmp_path / "a.epub").write_bytes(papers.epub(chapters, spine, fonts))
+    found = reading.read(services(tmp_path).tree, "a.epub").document
+    assert [part.lines for part in found.parts] == [("Two",), ("One",)]
+    assert found.warnings == (
+        "2 of its 4 chapters are missing, first OPS/lost.xhtml",
+        "it has scripts, which were not run",
+    )
+    monkeypatch.setattr(papers, "CORE", "")
+    (tmp_path / "b.epub").write_bytes(papers.epub(chapters))
+    assert reading.read(services(tmp_path).tree, "b.epub").document.about["title"] == "One"
 
 
 def test_pages_that_contain_themselves_end(tmp_path: Path) -> None:
@@ -336,6 +369,7 @@ child.serve(*sys.argv[2:])
     with pytest.raises(PrereadError) as caught:
         reading.read(services(tmp_path).tree, "a.html")
     assert (caught.value.code, caught.value.details["reason"]) == ("E_DOCUMENT_LIMIT", reason)
+    assert {"time": "30 s of processor", "memory": "1.5 GB"}[reason] in caught.value.message
 
 
 def test_scripts_are_named_and_not_run(tmp_path: Path) -> None:

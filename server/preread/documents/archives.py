@@ -114,13 +114,15 @@ def docx(data: bytes) -> Document:
         lines += [text] if text else []
     parts += [Part(tuple(lines), title)] if lines or not parts else []
     warnings = ("it has macros, which were not run",) if _has_macros(archive) else ()
-    return Document(tuple(parts), _about(archive, parts), tuple(tables), warnings)
+    return Document(
+        tuple(parts), _about(parts, archive.xml("docProps/core.xml")), tuple(tables), warnings
+    )
 
 
-def _about(archive: Archive, parts: list[Part]) -> dict[str, str]:
+def _about(parts: list[Part], core: "Element | None") -> dict[str, str]:
     """Without a title of its own, a document has that of its first part."""
     title = {"title": parts[0].title} if parts and parts[0].title else {}
-    return title | _core(archive.xml("docProps/core.xml"))
+    return title | _core(core)
 
 
 def _has_macros(archive: Archive) -> bool:
@@ -170,7 +172,7 @@ def pptx(data: bytes) -> Document:
         tables += [Table(place, rows) for rows in _slide_tables(root)]
         parts.append(Part(tuple(lines), lines[0] if lines else ""))
     warnings = ("it has macros, which were not run",) if _has_macros(archive) else ()
-    about = {"pages": str(len(parts)), **_about(archive, parts)}
+    about = {"pages": str(len(parts)), **_about(parts, archive.xml("docProps/core.xml"))}
     return Document(tuple(parts), about, tuple(tables), warnings)
 
 
@@ -193,24 +195,43 @@ def _slide_tables(root: "Element | None") -> Iterator[tuple[tuple[str, ...], ...
 def epub(data: bytes) -> Document:
     """Its chapters in the order of reading, each divided at its headings."""
     archive = Archive(data)
-    if "META-INF/encryption.xml" in archive.names and "META-INF/rights.xml" in archive.names:
-        raise Unusable("encrypted", "it is encrypted")
-    container = archive.xml("META-INF/container.xml")
-    place = next(_attributes(container, "rootfile", "full-path"), "")
+    place = next(_attributes(archive.xml("META-INF/container.xml"), "rootfile", "full-path"), "")
     package = archive.xml(place)
     if package is None:
         raise Unusable("damaged", "it has no package document")
-    items = {one.get("id", ""): one.get("href", "") for one in package.iter() if _is(one, "item")}
+    names = _chapters(package, posixpath.dirname(place))
+    if not _encrypted(archive).isdisjoint(names):
+        raise Unusable("encrypted", "it is encrypted")
     parts: list[Part] = []
     tables: list[Table] = []
-    for name in _attributes(package, "itemref", "idref"):
-        href = posixpath.normpath(
-            posixpath.join(posixpath.dirname(place), unquote(items.get(name, "")))
-        )
-        chapter = hypertext.read(archive.read(href))
+    missing = [name for name in names if name not in archive.names]
+    warnings = dict.fromkeys(_incomplete(missing, len(names)))
+    for name in names:
+        chapter = hypertext.read(archive.read(name))
         tables += [Table(one.part + len(parts), one.rows) for one in chapter.tables]
         parts += [part for part in chapter.parts if part.lines]
-    return Document(tuple(parts) or (Part(()),), _core(package), tuple(tables))
+        warnings |= dict.fromkeys(chapter.warnings)
+    about = _about(parts, package)
+    return Document(tuple(parts) or (Part(()),), about, tuple(tables), tuple(warnings))
+
+
+def _chapters(package: "Element", folder: str) -> list[str]:
+    """The members that are read, once each: some books list every section of a chapter."""
+    items = {one.get("id", ""): one.get("href", "") for one in package.iter() if _is(one, "item")}
+    hrefs = (items.get(name, "") for name in _attributes(package, "itemref", "idref"))
+    files = (unquote(href.partition("#")[0]) for href in hrefs)
+    return list(dict.fromkeys(posixpath.normpath(posixpath.join(folder, it)) for it in files if it))
+
+
+def _incomplete(missing: list[str], count: int) -> Iterator[str]:
+    if missing:
+        yield f"{len(missing)} of its {count} chapters are missing, first {missing[0][:80]}"
+
+
+def _encrypted(archive: Archive) -> set[str]:
+    """The members that are encrypted; often only fonts."""
+    listed = archive.xml("META-INF/encryption.xml")
+    return {unquote(uri) for uri in _attributes(listed, "CipherReference", "URI")}
 
 
 def _is(element: "Element", name: str) -> bool:

@@ -12,6 +12,7 @@ from preread.infra.reading import plain_bytes
 MEMORY = 1_500_000_000  # bytes of address space, of which pdfium's own code maps a part
 SECONDS = 30  # of processor time
 MAX_CHARACTERS = 20_000_000
+TOO_LARGE = f"reading it takes more than {MEMORY / 1e9:g} GB of memory"
 
 
 def limit() -> None:
@@ -35,7 +36,7 @@ def answer(read: Callable[[bytes], Document], data: bytes) -> dict[str, object]:
     except Unusable as error:
         return {"reason": error.reason, "message": str(error)}
     except MemoryError:
-        return {"reason": "memory", "message": "reading it takes too much memory"}
+        return {"reason": "memory", "message": TOO_LARGE}
     except RecursionError:
         return {"reason": "damaged", "message": "its parts are nested too deeply"}
 

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+from preread.documents import child
 from preread.documents.kinds import KINDS, Kind, kind_of
 from preread.documents.model import REASONS, Document, Unusable, from_json
 from preread.errors import PrereadError
@@ -24,7 +25,7 @@ MAX_BYTES = 100_000_000
 # Of wall time, for a child that waits. The limit of work is its processor time (30 s), which took
 # more than a minute on a busy machine.
 SECONDS = 300.0
-EDITION = "4"  # changes when a reader does: texts that an older one read are not used
+EDITION = "5"  # changes when a reader does: texts that an older one read are not used
 # The child imports what this process would; it exits at once on SIGINT.
 PROGRAM = """
 import json, signal, sys
@@ -133,7 +134,7 @@ def _failure(path: str, error: Unusable) -> PrereadError:
     return PrereadError(
         "E_DOCUMENT_LIMIT" if is_limit else "E_DOCUMENT",
         f"{path} cannot be read: {error}.",
-        HINTS.get(error.reason, "Split it, or load the pages that matter."),
+        HINTS.get(error.reason, "Split it into smaller files and load those."),
         {"path": path, "reason": error.reason},
     )
 
@@ -147,8 +148,11 @@ def _in_child(tree: Tree, reader: str, place: Path) -> Loaded:
         environ={name: tree.environ[name] for name in PASSED_ON if name in tree.environ},
         check=tree.check,
     )
-    if done.timed_out or done.status == -getattr(signal, "SIGXCPU", 0):
-        raise Unusable("time", "reading it takes too long")
+    if done.timed_out:
+        raise Unusable("time", f"reading it takes more than {SECONDS:g} s")
+    if done.status == -getattr(signal, "SIGXCPU", 0):
+        limit = f"{child.SECONDS} s of processor time"
+        raise Unusable("time", f"reading it takes more than {limit}")
     try:
         value = json.loads(done.out)
         if "reason" in value:
@@ -156,5 +160,5 @@ def _in_child(tree: Tree, reader: str, place: Path) -> Loaded:
         return Loaded(value["digest"], from_json(value))
     except (ValueError, KeyError, TypeError) as error:
         if b"MemoryError" in done.err:
-            raise Unusable("memory", "reading it takes too much memory") from error
+            raise Unusable("memory", child.TOO_LARGE) from error
         raise Unusable("crashed", f"its reader failed (exit status {done.status})") from error
