@@ -43,7 +43,7 @@ class Event(Model):
     # of the beginning
     level: Level | None = None
     pid: int | None = None
-    born: float | None = None
+    born: processes.Born | None = None
     until: float | None = None  # when its time is up
     # of the end: a reply's status, or `error`, or `killed`
     state: str | None = None
@@ -232,7 +232,7 @@ def _lives(begin: Event) -> bool:
 
 def _is_begun_now(journal: Path) -> bool:
     """Whether the process that its name tells lives: its first line is not there yet."""
-    return processes.born(int(journal.stem.rpartition(".")[2][:8], 16)) > 0
+    return bool(processes.born(int(journal.stem.rpartition(".")[2][:8], 16)))
 
 
 def _journals(folder: Path) -> list[Path]:

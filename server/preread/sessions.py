@@ -53,8 +53,8 @@ class Identity(Model):
     part: str = ""
 
     @property
-    def born(self) -> float:
-        """When the process started, in epoch seconds: process ids are used again."""
+    def born(self) -> processes.Born:
+        """When the process started: process ids are used again."""
         return processes.born(self.pid)
 
     @property

@@ -54,7 +54,7 @@ class Reserved(Model):
 
     id: str
     pid: int
-    born: float
+    born: processes.Born
     usd: float
 
 
