@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Literal
 
 PATIENCE = 30.0
@@ -159,6 +160,12 @@ class Request:
             for b in blocks
             if b["type"] == "tool_result"
         ]
+
+    @property
+    def folder(self) -> Path:
+        """The working directory of the client."""
+        found = next(line for line in self.whole.split("\n") if "working directory: " in line)
+        return Path(found.rpartition("working directory: ")[2].strip())
 
     @property
     def whole(self) -> str:

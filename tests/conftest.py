@@ -252,6 +252,17 @@ def make_repository(folder: Path) -> None:
 
 
 @pytest.fixture
+def shop(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """The FILES of the test's own module, in a git repository."""
+    root = tmp_path / "shop"
+    for name, text in request.module.FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    make_repository(root)
+    return root
+
+
+@pytest.fixture
 def project(tmp_path: Path) -> Path:
     """The example shop in a git repository of its own."""
     folder = tmp_path / "shop"

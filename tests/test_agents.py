@@ -1,6 +1,7 @@
 """Agents: the real Claude Code with a scripted model, in worktrees of real git.
 
-Two of the kinds that only read stand for all four; with PREREAD_TEST_WHOLE=1 each is run.
+Each kind is run: codegen and the four that only read here, the coordinator with its own agents in
+tests/test_coordinator.py. Attempts to get out are a sample; PREREAD_TEST_WHOLE=1 tries each kind.
 """
 
 import json
@@ -14,7 +15,7 @@ from _headless import headless
 from _messages_api import Block, Hang, MessagesAPI, Request, text, tool
 from _trees import write
 from _whole import IS_WHOLE
-from conftest import git, make_repository
+from conftest import git
 from preread.agents.kinds import POLICIES
 
 pytestmark = pytest.mark.anyio
@@ -28,16 +29,7 @@ FILES = {
     "certs/server.pem": "PRIVATE-pem-text\n",
 }
 OUTSIDE = "a text of the home folder"
-# The coordinator has agents of its own: tests/test_coordinator.py.
 READERS = tuple(kind for kind in POLICIES if kind not in {"codegen", "coordinator"})
-TRIED = READERS if IS_WHOLE else ("review", "pr")
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    root = write(tmp_path / "shop", FILES)
-    make_repository(root)
-    return root
 
 
 @pytest.fixture
@@ -51,12 +43,6 @@ async def run(root: Path, environ: dict[str, str], by: str = "person", **params:
     return done["error"] if "error" in done else done["result"]
 
 
-def here(request: Request) -> Path:
-    """The worktree that the agent runs in."""
-    found = next(line for line in request.whole.split("\n") if "working directory: " in line)
-    return Path(found.rpartition("working directory: ")[2].strip())
-
-
 def nothing_left(root: Path, *, worktrees: int = 0) -> bool:
     return git(root, "worktree", "list").count("\n") == worktrees + 1
 
@@ -68,10 +54,12 @@ async def test_codegen_changes_its_worktree_only_and_has_read_first(
 
     def script(request: Request) -> list[Block]:
         if request.turn == 0:
-            removal = {"name": here(request).name, "force": True}
+            removal = {"name": request.folder.name, "force": True}
             calls = [{"method": "worktree.list"}, {"method": "worktree.remove", "params": removal}]
             meanwhile.extend(anyio.run(answer, shop, call) for call in calls)
-            return [tool("Write", file_path=str(here(request) / "coupon.py"), content="HALF = 1\n")]
+            return [
+                tool("Write", file_path=str(request.folder / "coupon.py"), content="HALF = 1\n")
+            ]
         return [text("Rounded half up.")]
 
     api.play(script)
@@ -99,7 +87,7 @@ async def test_codegen_changes_its_worktree_only_and_has_read_first(
     assert nothing_left(shop, worktrees=1)
 
 
-@pytest.mark.parametrize("kind", TRIED)
+@pytest.mark.parametrize("kind", READERS)
 async def test_all_other_kinds_can_only_read_and_leave_nothing(
     shop: Path, api: MessagesAPI, environ: dict[str, str], kind: str
 ) -> None:
@@ -169,7 +157,7 @@ async def test_no_way_out_of_a_worktree_in_the_real_client(
 
     def script(request: Request) -> list[Block]:
         if request.turn == 0:
-            tried.extend(attempts(here(request), shop, home))
+            tried.extend(attempts(request.folder, shop, home))
             return tried
         return [text("I tried.")]
 

@@ -21,7 +21,7 @@ from _headless import headless
 from _messages_api import PATIENCE, Answer, Hang, MessagesAPI, Request, text, tool
 from _processes import left_behind, processes_in, start, until
 from _trees import write
-from conftest import git, make_repository
+from conftest import git
 from preread.agents import project_tests
 from preread.agents.dossiers import Dossier
 from preread.agents.journal import Journal
@@ -52,13 +52,6 @@ APPROVED = '{"verdict": "approve"}'
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    root = write(tmp_path / "shop", FILES)
-    make_repository(root)
-    return root
-
-
-@pytest.fixture
 def environ(claude: Path, api: MessagesAPI, tmp_path: Path) -> dict[str, str]:
     found = headless(claude, api, tmp_path, level="light", max_usd=5)
     return {**found, "PREREAD_TEST_COMMAND": f"{sys.executable} check.py"}
@@ -83,12 +76,6 @@ def part(request: Request) -> str:
     """Which task of the plan an agent works on; empty for the planner."""
     found = re.search(r"Part: (\w+)", request.prompt)
     return found[1] if found else ""
-
-
-def here(request: Request) -> Path:
-    """The worktree that the agent runs in."""
-    found = next(line for line in request.whole.split("\n") if "working directory: " in line)
-    return Path(found.rpartition("working directory: ")[2].strip())
 
 
 def plan(**needs: list[str]) -> str:
@@ -128,7 +115,7 @@ class Team:
                 return answer
             files = self.files.get(name, {f"{name}.py": f"{name.upper()} = 1\n"})
             return [
-                tool("Write", file_path=str(here(request) / path), content=content)
+                tool("Write", file_path=str(request.folder / path), content=content)
                 for path, content in files.items()
             ]
         return [text(json.dumps({"summary": f"Wrote {name}", "decided": [f"{name} is a file"]}))]
@@ -164,11 +151,11 @@ async def test_five_tasks_in_parallel_with_a_conflict_and_a_failing_test(
     team.files["c"] = {"c.py": "C = 'broken'\n"}
     seen: list[str] = []
     team.reviews["a"] = '{"verdict": "approve", "findings": ["a.py:1: no docstring"]}'
-    team.before["c"] = lambda request: seen.extend(p.name for p in here(request).glob("?.py"))
+    team.before["c"] = lambda request: seen.extend(p.name for p in request.folder.glob("?.py"))
     first_parts = team.before["a"]
 
     def moving(request: Request) -> None:
-        (here(request) / "shop.py").write_text("# The shop\nPRICE = 42\n")
+        (request.folder / "shop.py").write_text("# The shop\nPRICE = 42\n")
         first_parts(request)
 
     team.before["a"] = moving
@@ -306,7 +293,7 @@ async def test_a_run_that_is_cancelled_or_killed_goes_on_without_paying_twice(
     assert left(shop) == ([], [], [])
 
     def half(request: Request) -> Answer:
-        (here(request) / "half.py").write_text("H = 1\n")  # before it was killed
+        (request.folder / "half.py").write_text("H = 1\n")  # before it was killed
         return hang(request)
 
     hung.clear()

@@ -28,14 +28,6 @@ pytestmark = pytest.mark.anyio
 FILES = {"shop.py": "PRICE = 42\n", ".gitignore": "node_modules/\n.env\n", ".env": "KEY=12345678\n"}
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    root = write(tmp_path / "shop", FILES)
-    (root / "node_modules").mkdir()
-    make_repository(root)
-    return root
-
-
 async def call(root: Path, method: str, by: str = "person", dry_run: bool = False, **params):
     given = {"method": f"worktree.{method}", "params": params, "options": {"dry_run": dry_run}}
     done = await answer(root, given, by=by)
@@ -51,6 +43,7 @@ def commit(at: Path, **files: str) -> str:
 
 async def test_a_worktree_is_a_project_of_its_own_with_the_settings_but_no_secrets(shop: Path):
     write(shop / ".project", {"gates": "mode warn\n", "config.toml": "max_facts = 7\n"})
+    (shop / "node_modules").mkdir()
     made = await call(shop, "create", issue=270, link_in=["node_modules"])
     at = Path(made["path"])
     assert (made["name"], made["branch"], at.parent) == (

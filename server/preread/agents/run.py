@@ -2,6 +2,8 @@
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -69,31 +71,13 @@ def run(
     An answer that is not of the `form` is sent back once. Its cost goes to the ledger. Raises
     E_AGENT, E_TIMEOUT, E_MONEY, with the cost in their details, and Cancelled.
     """
-    with spending.reservation(services) as fits:
-        if not fits:
-            raise spending.refused(services)
-        return _run(services, kind, root, text, seconds=seconds, feature=feature, form=form)
-
-
-def _run(
-    services: Services,
-    kind: str,
-    root: Path,
-    text: str,
-    *,
-    seconds: float,
-    feature: str,
-    form: type[Answer] | None,
-) -> Ended:
-    try:
-        program = command.find(services)
-    except ClaudeUnavailable as error:
-        raise _failed(kind, error.fault.reason, error.fault.hint, error.fault.code) from error
     inside = replace(services, layout=Layout(root.resolve()))
     edits, kept = (("/**",), kinds.KEPT) if kinds.may_write(kind) else ((), ())
-    begun = time.monotonic()
-    marker = os.urandom(8).hex()
-    with command.prepared(inside, program, marker, edits=edits, kept=kept) as ready:
+    begun, marker = time.monotonic(), os.urandom(8).hex()
+    with (
+        _reserved(services),
+        command.prepared(inside, _program(services, kind), marker, edits=edits, kept=kept) as ready,
+    ):
         transcript = Transcript(inside.layout.root, ready.servers)
         try:
             with services.child(
@@ -107,14 +91,7 @@ def _run(
                 child.send(message(text))
                 _converse(services, kind, child, transcript, form)
         finally:
-            outcome = Outcome(
-                model=transcript.model,
-                turns=transcript.turns,
-                tokens=transcript.tokens,
-                cost_usd=transcript.cost_usd,
-                seconds=round(time.monotonic() - begun, 3),
-                denials=tuple(transcript.denials),
-            )
+            outcome = _outcome(transcript, time.monotonic() - begun)
             spending.add(services, feature, outcome, marker)
     if failure := faults.of_run(transcript, child.ended):
         code = "E_TIMEOUT" if child.ended.cut == "deadline" else failure.code
@@ -122,6 +99,33 @@ def _run(
         failed.details["cost_usd"] = outcome.cost_usd
         raise failed
     return Ended(transcript.text, outcome)
+
+
+@contextmanager
+def _reserved(services: Services) -> Iterator[None]:
+    """Hold what the agent may cost. Raises E_MONEY if the month has no such money left."""
+    with spending.reservation(services) as fits:
+        if not fits:
+            raise spending.refused(services)
+        yield
+
+
+def _program(services: Services, kind: str) -> command.Program:
+    try:
+        return command.find(services)
+    except ClaudeUnavailable as error:
+        raise _failed(kind, error.fault.reason, error.fault.hint, error.fault.code) from error
+
+
+def _outcome(transcript: Transcript, seconds: float) -> Outcome:
+    return Outcome(
+        model=transcript.model,
+        turns=transcript.turns,
+        tokens=transcript.tokens,
+        cost_usd=transcript.cost_usd,
+        seconds=round(seconds, 3),
+        denials=tuple(transcript.denials),
+    )
 
 
 def _converse(
