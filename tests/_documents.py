@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 GROUPS = {
-    "context": "dossiers", "builds": "builds that run", "knowledge": "facts", "memory": "what people and agents remember",
-    "documents": "documents", "graph": "documents", "integrity": "damage and backups", "history": "how facts came about and changed",
-    "workflow": "steps of the work", "worktree": "work in folders of its own", "agent": "agents", "attention": "what has attention", "session": "who else works here",
-    "audit": "what was called", "config": "set-up",
+    "context": "dossiers", "builds": "running builds", "knowledge": "facts", "memory": "memory",
+    "documents": "documents", "graph": "documents", "integrity": "repair and backups", "history": "history of facts",
+    "workflow": "workflows", "worktree": "worktrees", "agent": "agents", "attention": "working memory", "session": "other sessions",
+    "audit": "log of calls", "config": "setup",
 }  # fmt: skip
 
 
