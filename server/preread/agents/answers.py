@@ -1,4 +1,4 @@
-"""What a program reads of an agent's answer: JSON of a fixed form, checked, never prose."""
+"""Answers of agents: JSON of a fixed form, validated; prose is never parsed."""
 
 import json
 import re
@@ -12,14 +12,14 @@ from preread.models import Model
 
 A = TypeVar("A", bound="Answer")
 MAX_TASKS, MAX_NAME = 8, 24
-MAX_SHOWN = 5  # problems that are sent back
+MAX_SHOWN = 5  # problems that the agent is told
 FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
 
 
 class Answer(Model):
-    """One answer; `form` in its prompt says what it has to look like."""
+    """The base of all answers; `FORMS` describes each one in the agent's prompt."""
 
 
 class Task(Model):
@@ -40,7 +40,7 @@ class Task(Model):
 
 
 class Plan(Answer):
-    """A graph of tasks: each begins when those that it needs are merged."""
+    """A graph of tasks: each starts when the tasks it needs are merged."""
 
     tasks: tuple[Task, ...] = Field(min_length=1, max_length=MAX_TASKS)
 
@@ -114,16 +114,16 @@ FORMS: dict[type[Answer], str] = {
 
 
 def request(form: type[Answer]) -> str:
-    """The last words of a prompt, which a project's own instructions cannot leave out."""
+    """The end of a prompt: the form of the answer, whatever the project's instructions say."""
     return f"Your last message is JSON and nothing else: {FORMS[form]}."
 
 
 def read(form: type[A], text: str) -> A:
-    """The answer in a text. Raises ValueError, which says what is wrong with it."""
+    """Parse and validate an answer. Raises ValueError, which says what is wrong with it."""
     fenced = FENCE.match(text)
     try:
         data = json.loads(fenced[1] if fenced else text)
-        json.dumps(data, ensure_ascii=False).encode()  # JSON can spell what is no text
+        json.dumps(data, ensure_ascii=False).encode()  # JSON can contain lone surrogates
         return form.model_validate(data)
     except ValidationError as error:
         problems = [

@@ -1,4 +1,4 @@
-"""Coordinate agents: what does not wait for anything else runs at the same time."""
+"""Coordinate agents: tasks whose dependencies are merged run in parallel."""
 
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -18,11 +18,11 @@ from preread.services import Progress, Services
 from preread.worktrees import records, removal, repair
 from preread.worktrees.repository import Repository, open_repository
 
-SLICE = 0.1  # seconds between looks at what runs, and for cancellation
+SLICE = 0.1  # seconds between checks of running tasks and of cancellation
 
 
 def coordinate(services: Services, order: Order) -> Result:
-    """Carry out an order, join the call that is at it, or go on where one ended.
+    """Carry out an order, join the call that is doing so, or resume where an earlier one ended.
 
     Raises E_AGENT when there is no plan, E_WORKTREE, E_TIMEOUT, E_MONEY, Cancelled.
     """
@@ -46,7 +46,7 @@ def coordinate(services: Services, order: Order) -> Result:
         progress = replace(services.progress, report=lambda text, _done, _total: said.put(text))
         own = replace(services, progress=progress, layout=repository.layout)
         inside = replace(repository, services=own)
-        # This call's dossier was read before it waited.
+        # If this call waited, its dossier may be older than what was merged meanwhile.
         dossier = Dossier(own, inside, order, set() if waited else set(before))
         stages = Stages(own, inside, order, log, purse, dossier)
         failures = _Schedule(services.progress, stages, said).run()
@@ -57,7 +57,7 @@ def coordinate(services: Services, order: Order) -> Result:
 
 
 def _check_own(repository: Repository, log: Journal) -> None:
-    """A journal says what was reviewed: one that came with a repository is nobody's word."""
+    """Refuse a journal that is committed: it says what was reviewed, and anyone could write it."""
     path = str(log.path)
     if repository.names("ls-files", "-z", "--", path):
         raise PrereadError(
@@ -66,14 +66,14 @@ def _check_own(repository: Repository, log: Journal) -> None:
 
 
 def _clear(repository: Repository, story: Story) -> None:
-    """Remove the worktrees of what is merged, and of agents that a kill cut off.
+    """Remove the worktrees of merged tasks, and of agents that a kill interrupted.
 
-    Refs keep what was in them. Those of earlier tries in which somebody goes on stay.
+    Refs keep their content. Worktrees of earlier tries stay if somebody is working in them.
     """
     merged = [part for part in story.parts.values() if part.merged]
     earlier = {name for part in merged for name in part.earlier}
     for name in {*earlier, *story.cut_off, *(part.worktree for part in merged)}:
-        with suppress(PrereadError):  # gone, or somebody is at work there
+        with suppress(PrereadError):  # it is gone, or in use
             work = removal.work_in(repository, records.need(repository, name))
             is_idle = name in earlier and not (work.dirty or work.under_way)
             removal.remove(repository, name, force=is_idle or name in story.cut_off)
@@ -90,13 +90,13 @@ class _Schedule:
     failures: dict[str, Failure] = field(default_factory=dict)
 
     def run(self) -> dict[str, Failure]:
-        """Run each task once those that it needs are merged, until no more can; what failed."""
+        """Run each task when the tasks it needs are merged; returns the failures."""
         pool = ThreadPoolExecutor(self.stages.order.concurrency)
         try:
             plan = self.stages.journal.story.plan or self._planned(pool)
             self._carry_out(pool, plan)
         except BaseException:
-            self.progress.stop()  # whatever runs ends at its next check
+            self.progress.stop()  # running tasks end at their next check
             raise
         finally:
             pool.shutdown(cancel_futures=True)
@@ -138,7 +138,7 @@ class _Schedule:
             self._tell(len(merged), len(tasks))
 
     def _give_up(self, plan: Plan, failed: str) -> None:
-        """Reserve nothing for what needs a task that failed."""
+        """Reserve no money for tasks that need a failed one."""
         hopeless = {failed}
         needs = {task.id: task.needs for task in plan.tasks}
         for name in plan.order().static_order():
@@ -147,7 +147,7 @@ class _Schedule:
                 self.stages.due[name] = 0
 
     def _tell(self, done: float, total: float) -> None:
-        """Pass on what the threads reported since. Raises Cancelled."""
+        """Pass on the progress that the threads have reported. Raises Cancelled."""
         self.progress.check()
         with suppress(Empty):
             while True:

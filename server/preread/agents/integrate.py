@@ -1,4 +1,4 @@
-"""Merge one agent's work: only as the project's own tests have seen it."""
+"""Merge one agent's work: exactly the state that passed the project's own tests."""
 
 import threading
 
@@ -20,11 +20,11 @@ def integrate(
     purse: Purse,
     reading: threading.Lock,
 ) -> tuple[str, str]:
-    """The base's commit with the work in it, and what the tests said. Only one caller at a time.
+    """Merge the work if its tests pass; the new commit of the base, and the tests' last output.
 
-    What is tested is what is merged: the base's own news are merged into the worktree first.
-    Raises E_WORKTREE for conflicts and E_AGENT for tests that fail; the worktree is then clean, and
-    the base as it was.
+    New commits of the base are merged into the worktree before the tests, so that they run on the
+    result. Call from one thread at a time. Raises E_WORKTREE for conflicts and E_AGENT for failing
+    tests; the worktree is then clean, and the base unchanged.
     """
     updated = merging.update(repository, record.name)
     if updated.conflicts:
@@ -40,7 +40,7 @@ def integrate(
     try:
         ran = project_tests.run(services, suite, root, purse.need_time())
         purse.need_time()
-    finally:  # what tests leave behind is no part of the work
+    finally:  # files that tests leave behind are not part of the work
         kept = repository.uncancelled()
         kept.run("reset", "-q", "--hard", updated.commit, at=path)
         kept.run("clean", "-q", "-f", "-d", at=path)

@@ -1,6 +1,6 @@
-"""The journal of a coordinated run: a line per step, written before it and after it.
+"""The journal of a coordinated run: a line before and after each step.
 
-A run that was killed goes on from it. What a line says was done is not done, nor paid for, again.
+A run that was killed resumes from it. Steps that it records as done are not repeated or paid twice.
 """
 
 import threading
@@ -25,14 +25,14 @@ PLANNER = "coordinator"  # the kind whose answer is the plan
 
 
 class Entry(Model):
-    """One step. A `started` without its `ended` was cut off: its cost is not known."""
+    """One line. A `started` without an `ended` was interrupted; its cost is unknown."""
 
     at: float
     step: Literal["begun", "started", "ended", "merged", "failed", "finished"]
-    task: str = ""  # the id of one of the plan's; empty for the whole
-    kind: str = ""  # of agent; of a failure, what it failed in
+    task: str = ""  # its id in the plan; empty for the whole run
+    kind: str = ""  # of agent; of a failure, the stage
     worktree: str = ""
-    begun_at: str = ""  # the commit that a worktree began at
+    begun_at: str = ""  # the commit that the worktree was created at
     commit: str = ""
     usd: float | None = None  # reserved when started, spent when ended
     text: str = ""
@@ -40,7 +40,7 @@ class Entry(Model):
 
 
 class Journal:
-    """The entries of one run. Safe to use from several threads."""
+    """The entries of one run. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class Journal:
         self._lock = threading.Lock()
 
     def add(self, step: str, **fields: object) -> None:
-        """Write down a step; it is on the disk when this returns. Raises E_WRITE."""
+        """Append an entry; it is synced to disk on return. Raises E_WRITE."""
         entry = Entry.model_validate({"at": round(time.time(), 3), "step": step, **fields})
         with self._lock:
             data = entry.model_dump_json(exclude_defaults=True).encode()
@@ -77,39 +77,39 @@ def _read(path: Path) -> list[Entry]:
 
 @dataclass
 class Part:
-    """What has become of one task of the plan."""
+    """The state of one task of the plan."""
 
     tries: int = 0
     worktree: str = ""
-    earlier: list[str] = field(default_factory=list)  # worktrees of the tries before
+    earlier: list[str] = field(default_factory=list)  # worktrees of earlier tries
     begun_at: str = ""
-    commit: str = ""  # what codegen left
+    commit: str = ""  # of codegen's work
     report: Report | None = None
     verdict: Verdict | None = None
-    merged: str = ""  # the commit of the base
-    tested: str = ""  # what the tests said last, before that
+    merged: str = ""  # the merge's commit on the base
+    tested: str = ""  # the last output of the tests before that
     failed: Entry | None = None
     failures: list[str] = field(default_factory=list)  # of all tries
 
     @property
     def worktrees(self) -> list[str]:
-        """Those of all tries."""
+        """The worktrees of all tries."""
         return [*self.earlier, *([self.worktree] if self.worktree else [])]
 
 
 @dataclass
 class Story:
-    """What a journal says."""
+    """The state of a run, as its journal records it."""
 
     task: str = ""
     plan: Plan | None = None
     parts: dict[str, Part] = field(default_factory=dict)
     is_finished: bool = False
     cost_usd: float = 0.0  # an unknown cost counts as what was reserved
-    paid_before: float = 0.0  # by the calls that came to their end
+    paid_before: float = 0.0  # by calls that finished
     worktrees: list[str] = field(default_factory=list)
-    cut_off: list[str] = field(default_factory=list)  # worktrees of agents that were cut off
-    plans: int = 0  # how often one was begun
+    cut_off: list[str] = field(default_factory=list)  # worktrees of interrupted agents
+    plans: int = 0  # how often planning was started
 
     @property
     def is_done(self) -> bool:
@@ -117,7 +117,7 @@ class Story:
 
 
 def told(entries: Iterable[Entry]) -> Story:
-    """What the entries of a journal amount to."""
+    """Replay the entries of a journal."""
     story = Story()
     running: dict[tuple[str, str], Entry] = {}
     for entry in entries:
@@ -128,7 +128,7 @@ def told(entries: Iterable[Entry]) -> Story:
         elif entry.step == "ended":
             begun = running.pop(key, entry)
             story.cost_usd += begun.usd or 0.0 if entry.usd is None else entry.usd
-        with suppress(ValueError):  # not what this version writes
+        with suppress(ValueError):  # written by another version
             _take(story, entry)
     for entry in running.values():
         _cut_off(story, entry)
@@ -138,7 +138,7 @@ def told(entries: Iterable[Entry]) -> Story:
 def _cut_off(story: Story, entry: Entry | None) -> None:
     if entry is not None:
         story.cost_usd += entry.usd or 0.0
-        if entry.kind != "review":  # which works in the worktree of what it reviews
+        if entry.kind != "review":  # a reviewer works in the author's worktree
             story.cut_off.append(entry.worktree)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of agents: what each may do, and the file that tells it how."""
+"""The kinds of agents: what each may do, and the file with its instructions."""
 
 import re
 from typing import NamedTuple
@@ -16,10 +16,10 @@ class Policy(NamedTuple):
     """What a kind may do besides reading its worktree. None runs commands or uses the network."""
 
     writes: bool
-    proposes: bool = False  # its answer is a proposal, which nobody has carried out
+    proposes: bool = False  # its answer is a proposal that was not carried out
 
 
-# A project's own file says how an agent works, never what it may do.
+# A project's own instructions can change how an agent works, not what it may do.
 POLICIES = {
     "coordinator": Policy(writes=False),
     "codegen": Policy(writes=True),
@@ -28,7 +28,7 @@ POLICIES = {
     "pr": Policy(writes=False, proposes=True),
     "issue": Policy(writes=False),
 }
-# What no agent changes: what decides about agents, and what others run.
+# Files that no agent may change: they configure agents, or other programs run them.
 KEPT = (
     "/.project/config.toml", "/.project/gates", "/.project/agents/**", "/.project/prompts/**",
     "/.project/.state/**", "/.project/context/**", "/.claude/**", "/.mcp.json", "/.git",
@@ -45,7 +45,7 @@ def instructions(layout: Layout, kind: str) -> str:
 
 
 def policy(kind: str) -> Policy:
-    """Raises E_USAGE for a kind that there is not."""
+    """The policy of a kind. Raises E_USAGE for an unknown kind."""
     if kind in POLICIES:
         return POLICIES[kind]
     raise PrereadError(
@@ -54,5 +54,5 @@ def policy(kind: str) -> Policy:
 
 
 def may_write(kind: str) -> bool:
-    """Whether it may write in its worktree; what is no kind of agent may not."""
+    """Whether it may write in its worktree; False for an unknown kind."""
     return kind in POLICIES and POLICIES[kind].writes

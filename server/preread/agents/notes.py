@@ -34,7 +34,7 @@ def lessons(order: Order, result: Result) -> Iterator[Lesson]:
 
 
 def failures(order: Order, result: Result) -> Iterator[Lesson]:
-    """What failed, and what was merged after it had failed: that replaces the failure."""
+    """Lessons from failed tasks; a later merge of the same task replaces its lesson."""
     for failure in result.all_failures():
         if failure.stage != "waiting":
             text = f"{order.id}: {failure.task} failed in {failure.stage}: {failure.reason}"
@@ -46,7 +46,7 @@ def failures(order: Order, result: Result) -> Iterator[Lesson]:
 
 
 def write_log(services: Services, order: Order, result: Result) -> None:
-    """Add what became of each task to the feature's run log. Raises E_WRITE."""
+    """Add the result of each task to the feature's run log. Raises E_WRITE."""
     lines = [f"coordinator {order.id}: {order.task}"]
     for name, part in result.story.parts.items():
         if part.merged and name not in result.merged_before:

@@ -1,4 +1,4 @@
-"""What a coordinator is told to do, and what came of it; only one call at a time carries it out."""
+"""A coordinator's order and its result; only one call at a time carries out an order."""
 
 import time
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from preread.infra.locks import FileLock
 from preread.layout import Layout
 from preread.services import Services
 
-POLL = 0.2  # seconds between looks whether the other call has ended
-DOSSIER = "The dossier"  # its name in what every agent is given to read
-MAX_ID = 28  # with the id of a task, it names worktrees
+POLL = 0.2  # seconds between checks whether the other call has ended
+DOSSIER = "The dossier"  # its title in every agent's prompt
+MAX_ID = 28  # run id and task id together name a worktree
 
 
 class Order(NamedTuple):
@@ -26,21 +26,21 @@ class Order(NamedTuple):
     id: str
     task: str
     feature: str
-    known: dict[str, str]  # what every agent is given to read
+    known: dict[str, str]  # texts for every agent, by title
     suite: Suite
     concurrency: int
     seconds: float
     usd: float
-    base: str  # the branch to merge into, full
+    base: str  # full name of the branch to merge into
     links: tuple[str, ...] = ()
     issue: int | None = None
 
 
 class Failure(NamedTuple):
-    """A task that is not merged."""
+    """Why a task is not merged."""
 
     task: str
-    stage: str  # codegen, review, merge, tests; `waiting` if it was not begun
+    stage: str  # codegen, review, merge, tests; `waiting` if not started
     code: str
     reason: str
     worktree: str = ""  # where its work is
@@ -48,7 +48,7 @@ class Failure(NamedTuple):
 
 @dataclass
 class Result:
-    """What a journal says at the end of a call, and what this call could not do."""
+    """The run's state at the end of a call, and what this call failed to do."""
 
     story: Story
     failures: dict[str, Failure] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Result:
 
 @contextmanager
 def turn(services: Services, layout: Layout, order: Order) -> Iterator[bool]:
-    """Hold a run; the value is whether another call had it first. Raises E_TIMEOUT, Cancelled."""
+    """Lock a run; yields whether another call held it before. Raises E_TIMEOUT, Cancelled."""
     path = layout.lock(f"_agents-{order.id}")
     atomic.make_folder(path.parent)
     lock = FileLock(path)
@@ -107,7 +107,7 @@ def turn(services: Services, layout: Layout, order: Order) -> Iterator[bool]:
 
 
 def _follow(services: Services, layout: Layout, order: Order) -> None:
-    """Report how far the other call has come."""
+    """Report the other call's progress."""
     parts = journal.of(layout, order.id).story.parts
     merged = sum(bool(part.merged) for part in parts.values())
     services.progress.say(f"{order.id} is under way in another call", merged, len(parts))

@@ -1,4 +1,4 @@
-"""Programs that a person allowed to be run: the project's tests, steps of a proposal."""
+"""Run programs that a person allowed: the project's tests, the steps of a proposal."""
 
 import time
 from collections import deque
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from preread.builders import untrusted
 from preread.services import Services
 
-MAX_LINES, MAX_WIDTH = 20, 300  # of what it said last
+MAX_LINES, MAX_WIDTH = 20, 300  # of the end of its output
 
 
 class Ran(NamedTuple):
     """How a program ended."""
 
-    failure: str  # why it failed, in words; empty if it did not
-    said: str  # the last lines, without secrets
+    failure: str  # why it failed; empty on success
+    said: str  # the last lines of output, without secrets
 
 
 def run(

@@ -14,17 +14,17 @@ from preread.errors import PrereadError
 from preread.project.runners import Command, Target, command_for
 from preread.services import Services
 
-MAX_FILES = 50  # test files that are looked at to find how all are run
-# What tests do not need and code that a model wrote shall not have.
+MAX_FILES = 50  # test files that are examined to find the command for all
+# Variables that tests do not need, and that code written by a model must not see.
 PRIVATE = re.compile(f"{login.LOGIN_VARIABLES.pattern}|{login.SESSION_VARIABLES.pattern}")
-# What runners say that found nothing, and end with status 0 all the same.
+# What runners print when they found no tests and still exit with status 0.
 NONE_RAN = re.compile(
     r"(?i)\b(?:Ran 0 tests|collected 0 items|no tests ran|No tests found)\b|# tests 0\b"
 )
 
 
 class Suite(NamedTuple):
-    """How all tests are run, and where."""
+    """The command that runs all tests, and its folder."""
 
     words: tuple[str, ...]
     folder: str = ""  # relative to the root
@@ -35,7 +35,7 @@ class Suite(NamedTuple):
 
 
 def parsed(text: str, folder: str = "") -> Suite:
-    """A command without a shell. Raises E_USAGE."""
+    """Split a command into arguments; there is no shell. Raises E_USAGE if it is malformed."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -46,7 +46,7 @@ def parsed(text: str, folder: str = "") -> Suite:
 
 
 def detected(services: Services) -> tuple[Suite, Command] | None:
-    """What the project itself says about running all of its tests."""
+    """The project's own command for all of its tests."""
     tree = services.tree
     tests = [path for path in tree.files if roles.role_of(path) == "test"][:MAX_FILES]
     found: Counter[tuple[str, str]] = Counter()
@@ -64,7 +64,7 @@ def detected(services: Services) -> tuple[Suite, Command] | None:
 
 
 def run(services: Services, suite: Suite, root: Path, seconds: float) -> Ran:
-    """Run the tests in a work tree. Raises Cancelled. That none ran is a failure, too."""
+    """Run the tests in a work tree. Running no test is a failure. Raises Cancelled."""
     environ = {
         name: value for name, value in services.environ.items() if not PRIVATE.fullmatch(name)
     }

@@ -1,6 +1,6 @@
-"""What `deployment` and `pr` propose, and what of it a person allowed for one run.
+"""Proposals of `deployment` and `pr`, and the commands that a person allowed for one run.
 
-No agent has a shell. It names commands; Preread runs them, if every one is exactly one of those
+No agent has a shell. It names commands, and Preread runs them if each is exactly one of those
 that the person gave with this call.
 """
 
@@ -42,7 +42,7 @@ class Step(Model):
 
 
 class Done(NamedTuple):
-    """The commands that were run, and why the rest was not."""
+    """The commands that were run, and why the others were not."""
 
     steps: tuple[Step, ...]
     stopped: str
@@ -51,7 +51,7 @@ class Done(NamedTuple):
 def carry_out(
     services: Services, root: Path, proposal: Proposal, allowed: Sequence[str], purse: Purse
 ) -> Done:
-    """Run what a proposal names, up to the first failure. Raises E_TIMEOUT, Cancelled."""
+    """Run a proposal's commands, up to the first failure. Raises E_TIMEOUT, Cancelled."""
     if strange := [command for command in proposal.commands if command not in allowed]:
         return Done((), f"Nobody allowed {strange[0][:80]!a}, so nothing was run.")
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""The dollars and seconds that all agents of one run share: reserved before one of them starts."""
+"""The budget of a run in dollars and seconds; an agent's share is reserved before it starts."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ LEAST_SHARE = 0.01  # of the run's money, likewise
 
 @dataclass
 class Purse:
-    """What is left of a run's limits. Safe to use from several threads."""
+    """The remaining budget of a run. Thread-safe."""
 
     usd: float
     until: float  # on the clock of time.monotonic()
@@ -24,7 +24,7 @@ class Purse:
         return self.until - time.monotonic()
 
     def need_time(self) -> float:
-        """The seconds that are left. Raises E_TIMEOUT when they are too few for anything."""
+        """The seconds that are left. Raises E_TIMEOUT if they are too few to do anything."""
         if self.seconds < LEAST_SECONDS:
             raise PrereadError(
                 "E_TIMEOUT", "The time for the run is over.", "Call again with the same id."
@@ -32,7 +32,7 @@ class Purse:
         return self.seconds
 
     def reserve(self, among: int) -> float:
-        """An equal share of the rest for one of `among` agents to come.
+        """Reserve an equal share of the rest for one of the next `among` agents.
 
         Raises E_MONEY and E_TIMEOUT.
         """
@@ -49,7 +49,7 @@ class Purse:
         return share
 
     def settle(self, share: float, cost: float | None) -> None:
-        """Give back what a share was not used for; an unknown cost counts as all of it."""
+        """Release the unused part of a share; an unknown cost counts as the whole share."""
         if cost is not None:
             with self._lock:
                 self.used += cost - share

@@ -1,4 +1,4 @@
-"""What documents name, by a headless child: only what the text says word for word is believed."""
+"""Entities and relations of documents by a headless child; each has to quote the text verbatim."""
 
 import hashlib
 import json
@@ -20,21 +20,21 @@ from preread.services import Services
 
 KIND = "reader"
 CHARACTERS = 100_000  # of text that one run is given
-LEAST_USD = 0.01  # with less, no run is started
+LEAST_USD = 0.01  # no run is started with less
 ENTITIES = frozenset(get_args(EntityKind)) - {"DOCUMENT"}
 RELATIONS = frozenset({"defines", "extends", "contradicts"})
-CONFIDENCE = 0.8  # an estimate: that the quote is there is checked, what it means is not
+CONFIDENCE = 0.8  # an estimate: the quote is checked, its interpretation is not
 
 
 class Piece(NamedTuple):
-    """Some parts of a document, as much as one run is given: their numbers and texts."""
+    """Parts of a document for one run: their numbers and texts."""
 
     paper: Paper
     parts: dict[int, str]
 
 
 class Read(NamedTuple):
-    """What the child found in all documents, and what of it was not believed."""
+    """What the child found in all documents, and how much was dropped."""
 
     entities: list[Entity]
     relations: list[Relation]
@@ -45,14 +45,14 @@ class Read(NamedTuple):
 
 @dataclass
 class _Limits:
-    """What is left for the runs of one call."""
+    """The remaining budget of one call."""
 
     usd: float
     until: float
     spent: float = 0.0
 
     def lowered(self, services: Services) -> Services:
-        """Services that may spend what is left. Raises E_MONEY."""
+        """Services limited to the remaining money. Raises E_MONEY."""
         if self.usd - self.spent < LEAST_USD:
             raise PrereadError(
                 "E_MONEY",
@@ -64,7 +64,7 @@ class _Limits:
 
 
 def read(services: Services, papers: Sequence[Paper]) -> Read:
-    """Have the child read documents; what it read before is not read again.
+    """Have the child read documents; earlier results are cached.
 
     Raises E_AGENT, E_TIMEOUT, E_MONEY and Cancelled.
     """
@@ -99,7 +99,7 @@ def _pieces(paper: Paper) -> Iterator[Piece]:
 
 
 def _names(services: Services, limits: _Limits, piece: Piece) -> tuple[Names, str]:
-    """What the child said about a piece, now or before, and which model it was."""
+    """The child's answer about a piece, perhaps cached, and its model."""
     instructions = assets.text(assets.folder("prompts") / "reader.md").strip()
     text = "\n\n".join(piece.parts.values())
     key = json.dumps([instructions, services.settings.model, text])
@@ -135,7 +135,7 @@ def _names(services: Services, limits: _Limits, piece: Piece) -> tuple[Names, st
 
 
 def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], int]:
-    """What the text bears out, and how much it does not."""
+    """Entities and relations whose quotes are in the text, and the number of the others."""
     texts = {number: plain(text) for number, text in piece.parts.items()}
     entities, relations = [], []
     for one in names.entities:
@@ -171,7 +171,7 @@ def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], 
 
 
 def plain(text: str) -> str:
-    """A text on one line, each run of white space a blank."""
+    """A text with all white space collapsed to single blanks."""
     return " ".join(text.split())
 
 

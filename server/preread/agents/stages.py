@@ -1,4 +1,4 @@
-"""The stages of a coordinated run that cost money: the plan, and each task's writing and review."""
+"""The stages of a coordinated run that cost money: planning, and each task's codegen and review."""
 
 import threading
 from dataclasses import dataclass, field, replace
@@ -17,16 +17,16 @@ from preread.worktrees import compare, create, records, removal
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
-PLANNING = 5  # a plan may cost one part of so many
-LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # not the task's fault: it goes on where it was
+PLANNING = 5  # the plan may cost a fifth of the money
+LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # not the task's fault: it can be resumed
 WHOLE = "The whole task, of which this is one part"
 BEFORE = "What was tried before, and why it was not merged"
-EACH = 2  # agents for a task: codegen and review
+EACH = 2  # agents per task: codegen and review
 
 
 @dataclass
 class Stages:
-    """What the stages of one run share. Those of different tasks run in different threads."""
+    """State shared by the stages of one run, which run in several threads, one per task."""
 
     services: Services
     repository: Repository
@@ -34,11 +34,11 @@ class Stages:
     journal: Journal
     purse: Purse
     dossier: Dossier
-    due: dict[str, int] = field(default_factory=dict)  # agents to come, for each task
+    due: dict[str, int] = field(default_factory=dict)  # agents still to run, for each task
     merging: threading.Lock = field(default_factory=threading.Lock)
 
     def plan(self) -> Plan:
-        """The graph of tasks. Raises E_AGENT when there is none."""
+        """Have the task graph made. Raises E_AGENT if that fails."""
         story, order = self.journal.story, self.order
         record = self._record(f"{order.id}-plan-{story.plans + 1}")
         known = {**order.known, "What has to pass before a part is merged": order.suite.shown}
@@ -58,13 +58,13 @@ class Stages:
         return found
 
     def carry_out(self, task: Task) -> Failure | None:
-        """One task, from where it was left to its merge; what it failed in, if it did.
+        """Take one task from its current state to its merge; returns the failure, if any.
 
         Raises Cancelled.
         """
         part, stage = self.journal.story.parts[task.id], "codegen"
         try:
-            if self._is_merged(part):  # by a kill's last act, or by a person
+            if self._is_merged(part):  # right before a kill, or by a person
                 self.journal.add("merged", task=task.id, commit=part.commit)
                 return None
             if part.failed or not part.commit:
@@ -119,7 +119,7 @@ class Stages:
             raise
 
     def _dossier(self) -> dict[str, str]:
-        """The dossier, with what was merged so far."""
+        """The dossier, up to date with the merges so far."""
         parts = self.journal.story.parts
         return self.dossier.sources([name for name, part in parts.items() if part.merged])
 
@@ -172,7 +172,7 @@ class Stages:
         return Failure(task.id, stage, error.code, reason, worktree)
 
     def _record(self, name: str) -> Record:
-        """A new worktree, which begins with what its dependencies merged."""
+        """Create a worktree that contains the merged work of the task's dependencies."""
         order = self.order
         return Record(
             name=name, branch=f"refs/heads/{records.BRANCHES}{name}", base=order.base,
@@ -191,7 +191,7 @@ class Stages:
         among: int = 0,
         is_new: bool = False,
     ) -> tuple[Ended, float]:
-        """Run an agent with its share of the money; the caller writes down that it ended."""
+        """Run an agent with its share of the money; the caller records its end."""
         share = self.purse.reserve(among or sum(self.due.values()))
         if task:
             self.due[task] -= 1
@@ -216,7 +216,7 @@ class Stages:
             raise
 
     def _progress(self, task: str) -> Progress:
-        """Progress that says which task it is about."""
+        """Progress whose messages start with the task."""
         report = self.services.progress.report
         about = f"{task}: " if task else ""
         return replace(
@@ -230,7 +230,7 @@ class Stages:
 
 
 def _report(ended: Ended) -> Report:
-    """What codegen said; its work is in the files, so any words do."""
+    """Codegen's report; if it is invalid, its text, since the work itself is in the files."""
     try:
         return answers.read(Report, ended.text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One agent at work in one worktree, which it has for itself meanwhile."""
+"""Run one agent in one worktree, locked for it."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -19,18 +19,18 @@ MAX_SUBJECT = 60
 
 
 class Job(NamedTuple):
-    """What an agent is asked for."""
+    """What an agent is asked to do."""
 
     kind: str
     text: str  # the prompt
-    subject: str  # of the commit of what it leaves
+    subject: str  # of the commit of its work
     feature: str
     seconds: float
     form: type[Answer] | None = None
 
 
 def do(services: Services, repository: Repository, record: Record, job: Job) -> Ended:
-    """Run an agent; what one leaves that may write is committed. Raises like `run.run`."""
+    """Run an agent; if its kind may write, commit its work. Raises like `run.run`."""
     layout = repository.layout
     root = records.path_of(repository, record.name) / repository.prefix
     with repository.at_work(listing.work_lock(layout, record.name)):
@@ -48,7 +48,7 @@ def do(services: Services, repository: Repository, record: Record, job: Job) -> 
 
 
 def known(layout: Layout, feature: str, dossier: str) -> dict[str, str]:
-    """What every agent is given to read besides its task."""
+    """The texts that every agent gets besides its task, by title."""
     return {
         DOSSIER: dossier,
         "What the project knows": _text(layout.knowledge),
@@ -58,12 +58,12 @@ def known(layout: Layout, feature: str, dossier: str) -> dict[str, str]:
 
 
 def leave(repository: Repository, record: Record) -> None:
-    """Remove a worktree unless there is work in it that is nowhere else."""
+    """Remove a worktree unless it contains work that exists nowhere else."""
     removal.remove_unchanged(repository.uncancelled(), record.name)
 
 
 def _commit(repository: Repository, record: Record, job: Job) -> None:
-    """Commit what the agent left, so that it can be merged."""
+    """Commit the agent's changes, so that they can be merged."""
     path = records.path_of(repository, record.name)
     if listing.changes(repository, path):
         subject = " ".join(job.subject.split())[:MAX_SUBJECT]

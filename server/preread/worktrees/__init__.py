@@ -1,5 +1,5 @@
 """Worktrees below `.worktrees/`: created, listed, compared, merged, removed, repaired.
 
-Git does the work. A record beside it, written before git is asked for anything, says what each
-worktree is for and what is under way in it, so that whatever a kill interrupted can be finished.
+Git does the work. Before each git command a record is written, which says what a worktree is for
+and what is under way in it, so that an operation that was killed can be finished or undone.
 """

@@ -12,7 +12,7 @@ PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
 
 
 class FileChange(Model):
-    """One changed file; lines are None for what is not text."""
+    """One changed file; line counts are None for binary files."""
 
     path: str
     added: int | None = None

@@ -1,4 +1,4 @@
-"""Create a worktree: all of it, or nothing."""
+"""Create a worktree completely, or not at all."""
 
 import shutil
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from preread.worktrees import records, undo
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, failed
 
-# Settings of the project that a worktree gets a copy of where git does not bring them.
+# Settings of the project that are copied into a worktree if git does not track them.
 SETTINGS = (
     "config.toml", "gates", "knowledge.md", "tickets", "prompts", "workflows", "agents",
 )  # fmt: skip
@@ -21,9 +21,9 @@ IGNORE = b"# Worktrees of this repository; git must not see their files twice.\n
 
 
 def create(repository: Repository, wanted: Record) -> tuple[str, ...]:
-    """Create what the record says, on a new branch.
+    """Create the worktree of a record, on a new branch.
 
-    Returns notes. Raises E_WORKTREE, after which nothing of it is left.
+    Returns notes. Raises E_WORKTREE, after removing everything that was created.
     """
     path = records.path_of(repository, wanted.name)
     with repository.locked(wanted.name) as held:
@@ -56,7 +56,7 @@ def create(repository: Repository, wanted: Record) -> tuple[str, ...]:
 
 
 def check(repository: Repository, wanted: Record) -> None:
-    """Raises E_WORKTREE and E_OUTSIDE for what cannot be created."""
+    """Raises E_WORKTREE and E_OUTSIDE if the worktree cannot be created."""
     path = records.path_of(repository, wanted.name)
     for link in wanted.links:
         _check_link(repository, link)
@@ -101,7 +101,7 @@ def _check_link(repository: Repository, link: str) -> None:
 
 
 def _source(layout: Layout, relative: str) -> Path:
-    """What is copied or linked. Raises E_OUTSIDE, E_WORKTREE."""
+    """The path to copy or link. Raises E_OUTSIDE, E_WORKTREE."""
     path = layout.inside(relative.rstrip("/"))
     layout.real(path)
     if not path.exists() or path.is_symlink():
@@ -110,9 +110,9 @@ def _source(layout: Layout, relative: str) -> Path:
 
 
 def _copy_settings(layout: Layout, root: Path) -> list[str]:
-    """Copy the project's settings if git has none of them, and will not see the copies.
+    """Copy the project's settings if git tracks none of them and ignores the copies.
 
-    Returns those that it lacks because git has others.
+    Returns those that were not copied because git tracks some.
     """
     found = [name for name in SETTINGS if (layout.project / name).exists()]
     if not found or (root / ".project").exists():
@@ -124,7 +124,7 @@ def _copy_settings(layout: Layout, root: Path) -> list[str]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A copy; links are copied as links."""
+    """Copy a file or folder; links are copied as links."""
     with atomic.write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():

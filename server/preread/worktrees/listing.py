@@ -1,4 +1,4 @@
-"""What there is: every checkout of the repository, and what is going on in it."""
+"""List every checkout of the repository, and what is going on in it."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
 MAX_SHOWN = 50
-# Files in git's folder of a checkout while something is under way in it.
+# Files in a checkout's git folder while a merge, rebase or the like is under way.
 UNDER_WAY = {
     "merge": "MERGE_HEAD", "rebase": "rebase-merge", "cherry-pick": "CHERRY_PICK_HEAD",
     "revert": "REVERT_HEAD", "bisect": "BISECT_LOG",
@@ -89,16 +89,14 @@ def _described(repository: Repository, checkout: dict[str, str], record: Record 
 
 
 def divergence(repository: Repository, one: str, other: str) -> tuple[int, int]:
-    """How many commits each lacks of the other: ahead, behind."""
+    """The number of commits ahead and behind."""
     counted = repository.out("rev-list", "--left-right", "--count", f"{one}...{other}", "--")
     ahead, _, behind = counted.partition("\t")
     return int(ahead or 0), int(behind or 0)
 
 
 def changes(repository: Repository, path: Path) -> list[str]:
-    """The paths that differ from the last commit, new ones too. A folder ends in a slash: it is
-    a repository of its own.
-    """
+    """The paths that differ from the last commit, also new files; `dir/` is a nested repository."""
     status = ("status", "--porcelain", "-z", "-uall", "--no-renames")
     return [line[3:] for line in repository.names(*status, at=path)]
 

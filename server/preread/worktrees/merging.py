@@ -1,6 +1,6 @@
 """Merge a worktree's branch into its base: in one step, or with conflicts left in the worktree.
 
-The base's own checkout never gets conflicts: either it is moved forward as a whole, or not at all.
+The base's own checkout never gets conflicts: it is fast-forwarded completely or not at all.
 """
 
 import re
@@ -14,13 +14,13 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, conflicts, failed
 
 How = Literal["ff", "merge", "rebase"]
-TRIES = 5  # how often the base may have moved on meanwhile
+TRIES = 5  # retries if the base gets new commits during a merge
 MARKER = re.compile(rb"^(<{7}|>{7}) ", re.MULTILINE)
 MAX_BYTES = 10_000_000
 
 
 class Merged(NamedTuple):
-    """What came of it. With conflicts, the base has not moved."""
+    """The result of a merge. With conflicts, the base is unchanged."""
 
     status: Literal["merged", "conflicts", "up_to_date", "aborted"]
     commit: str = ""
@@ -55,7 +55,7 @@ def _merged(repository: Repository, record: Record, path: Path, base: str, how: 
             if advance(repository, base, old, new):
                 return Merged("merged", new)
     except PrereadError as error:
-        if error.details.get("reason"):  # nothing is half-done
+        if error.details.get("reason"):  # refused before anything was changed
             records.write(repository.layout, record)
         raise
     records.write(repository.layout, record)
@@ -63,7 +63,7 @@ def _merged(repository: Repository, record: Record, path: Path, base: str, how: 
 
 
 def _joined(repository: Repository, record: Record, path: Path, base: str, how: How) -> str:
-    """The commit that has both; empty when there are conflicts, which the worktree now has."""
+    """The commit that contains both; empty if there are conflicts, now in the worktree."""
     if how == "ff":
         ahead, behind = listing.divergence(repository, record.branch, base)
         raise failed(
@@ -79,7 +79,7 @@ def _joined(repository: Repository, record: Record, path: Path, base: str, how: 
     if both := _merge_commit(repository, record, base):
         return both
     done = repository.run("merge", "-q", "--no-edit", base, at=path, must=False)
-    if done.status == 0:  # not what merge-tree said; it is a commit that has both
+    if done.status == 0:  # merge-tree saw conflicts, but git merged: use its commit
         return repository.commit_of(record.branch)
     if not listing.under_way(repository, path):
         repository.run("merge", "-q", "--no-edit", base, at=path)
@@ -87,7 +87,7 @@ def _joined(repository: Repository, record: Record, path: Path, base: str, how: 
 
 
 def _merge_commit(repository: Repository, record: Record, base: str) -> str:
-    """A commit that has both, with the base first, on no branch yet; empty if there are conflicts.
+    """A commit of both, base first, on no branch yet; empty if there are conflicts.
 
     Touches no file.
     """
@@ -100,7 +100,7 @@ def _merge_commit(repository: Repository, record: Record, base: str) -> str:
 
 
 def merged_tree(repository: Repository, base: str, branch: str) -> str:
-    """The tree of a merge without conflicts, which touches no file; else empty."""
+    """The tree of a merge, made without touching a file; empty if there are conflicts."""
     done = repository.run("merge-tree", "--write-tree", "--no-messages", base, branch, must=False)
     if done.status not in {0, 1}:
         raise failed(
@@ -110,9 +110,9 @@ def merged_tree(repository: Repository, base: str, branch: str) -> str:
 
 
 def advance(repository: Repository, base: str, old: str, new: str) -> bool:
-    """Move a branch forward, with the files of its checkout; False if it has moved meanwhile.
+    """Fast-forward a branch and its checkout; False if somebody moved the branch meanwhile.
 
-    Raises E_WORKTREE when changed files of that checkout are in the way.
+    Raises E_WORKTREE if uncommitted changes in that checkout are in the way.
     """
     at = repository.checkout_of(base)
     if at is None:
@@ -138,7 +138,7 @@ def advance(repository: Repository, base: str, old: str, new: str) -> bool:
 
 
 def update(repository: Repository, name: str) -> Merged:
-    """Merge what its base has gained into a worktree; with conflicts, it is as it was before."""
+    """Merge new commits of the base into a worktree; with conflicts, nothing is changed."""
     with repository.locked(name) as held:
         record = records.need(held, name)
         base = target(held, record, "")
@@ -162,7 +162,7 @@ def update(repository: Repository, name: str) -> Merged:
 
 
 def proceed(repository: Repository, name: str, how: How, into: str = "") -> Merged:
-    """Go on with a merge whose conflicts were resolved in the worktree's files."""
+    """Continue a merge after its conflicts were resolved in the worktree's files."""
     with repository.locked(name) as held:
         record = records.need(held, name)
         path = records.path_of(held, name)
@@ -184,7 +184,7 @@ def proceed(repository: Repository, name: str, how: How, into: str = "") -> Merg
 
 
 def abort(repository: Repository, name: str) -> Merged:
-    """Take a merge or rebase back: the worktree is as it was before it."""
+    """Abort a merge or rebase, and restore the worktree."""
     with repository.locked(name) as held:
         record = records.need(held, name)
         path = records.path_of(held, name)

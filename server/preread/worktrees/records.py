@@ -1,4 +1,4 @@
-"""What is known of a worktree besides what git knows: what it is for, and what is under way."""
+"""The record of a worktree: what git does not know about its purpose and state."""
 
 import re
 from pathlib import Path
@@ -13,11 +13,11 @@ from preread.layout import Layout
 from preread.models import Model
 from preread.worktrees.repository import Repository, failed
 
-BRANCHES = "preread/"  # before the name of a worktree, the branch's own
+BRANCHES = "preread/"  # prefix of a worktree's own branch
 REMOVED = "refs/preread/removed/"
 MAX_BYTES = 100_000
 
-# `prune` takes up all but `ready` after a kill.
+# After a kill, `prune` repairs worktrees in any stage but `ready`.
 Stage = Literal["creating", "ready", "merging", "removing"]
 MOVE = "_move.json"  # no worktree has this name
 
@@ -27,19 +27,19 @@ class Record(Model):
 
     name: str
     branch: str  # full: refs/heads/…
-    base: str  # the branch that it is merged into, full; empty when it began at a bare commit
+    base: str  # full name of the branch to merge into; empty if created at a bare commit
     begun_at: str  # the commit
     stage: Stage = "creating"
     issue: int | None = None
     feature: str = ""
     links: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
-    tip: str = ""  # of the branch, as it was merged or kept before the removal
+    tip: str = ""  # of the branch when it was merged or kept before removal
     agent: str = ""  # which kind of agent works in it
 
 
 class Move(Model):
-    """A branch that is being moved forward together with the files of its checkout."""
+    """A fast-forward of a branch and its checkout that is under way."""
 
     branch: str
     at: str
@@ -64,7 +64,7 @@ def write_move(layout: Layout, move: Move | None) -> None:
 
 
 def check_name(name: str) -> str:
-    """The name; raises E_WORKTREE unless it is like a feature's."""
+    """Return the name. Raises E_WORKTREE unless it has the form of a feature's."""
     if is_feature(name):
         return name
     raise failed(
@@ -78,7 +78,7 @@ def file_of(layout: Layout, name: str) -> Path:
 
 
 def read(layout: Layout, name: str) -> Record | None:
-    """The record of a name; None without a valid one."""
+    """The record of a worktree; None if there is no valid one."""
     data = plain_bytes(file_of(layout, name), MAX_BYTES)
     try:
         return None if data is None else Record.model_validate_json(data)
@@ -87,7 +87,7 @@ def read(layout: Layout, name: str) -> Record | None:
 
 
 def need(repository: Repository, name: str) -> Record:
-    """The record of a worktree that is whole. Raises E_WORKTREE."""
+    """The record of a completely created worktree. Raises E_WORKTREE."""
     found = read(repository.layout, name)
     if found is None:
         known = ", ".join(every(repository.layout)) or "none"

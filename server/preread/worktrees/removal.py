@@ -1,4 +1,4 @@
-"""Remove a worktree; work that is nowhere else is kept under a ref first."""
+"""Remove a worktree; work that exists nowhere else is kept under a ref first."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,13 +12,13 @@ from preread.worktrees.repository import Repository, failed
 
 
 class Work(NamedTuple):
-    """What of a worktree is nowhere else."""
+    """Work in a worktree that exists nowhere else."""
 
     dirty: list[str]
-    unmerged: int  # commits that its base lacks; without a base, that no other branch has
+    unmerged: int  # commits not in its base or, without a base, in no other branch
     under_way: str
     detached: str  # the commit that is checked out, unless it is the branch's
-    hidden: list[str]  # commits that only refs of its own reach
+    hidden: list[str]  # commits that only the worktree's private refs reach
     tip: str  # the branch's commit
 
     def __bool__(self) -> bool:
@@ -26,14 +26,14 @@ class Work(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """The ref that keeps the work, if there was any, and its commit."""
+    """The ref that keeps the work, if any, and its commit."""
 
     kept: str
     commit: str
 
 
 def work_in(repository: Repository, record: Record) -> Work:
-    """Raises E_WORKTREE for repositories inside it, whose commits no ref here could keep."""
+    """Raises E_WORKTREE if it contains repositories, whose commits no ref here could keep."""
     path, tip = records.path_of(repository, record.name), repository.commit_of(record.branch)
     dirty, under_way, detached, hidden = [], "", "", []
     if (path / ".git").exists():
@@ -45,7 +45,7 @@ def work_in(repository: Repository, record: Record) -> Work:
         _check_inner(repository, path, dirty)
         if entry := undo.entry_of(repository, path):
             hidden = rescue.commits(repository, entry / "refs")
-    # A base that somebody deleted has merged nothing.
+    # If the base was deleted, nothing counts as merged.
     base = record.base if repository.commit_of(record.base) else record.begun_at
     unmerged = 0
     if tip:
@@ -81,7 +81,7 @@ def remove(repository: Repository, name: str, *, force: bool) -> Removed:
 
 
 def remove_unchanged(repository: Repository, name: str) -> None:
-    """Remove a worktree in which nothing was done; any other stays."""
+    """Remove a worktree if nothing was done in it."""
     with suppress(PrereadError), repository.locked(name) as held:
         record = records.need(held, name)
         work = check(held, record, force=False)
@@ -95,7 +95,7 @@ def _remove(repository: Repository, record: Record, work: Work) -> None:
 
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:
-    """What is in it. Raises E_WORKTREE for what may not be removed."""
+    """The work in it. Raises E_WORKTREE if it may not be removed."""
     if not (records.path_of(repository, record.name) / ".git").exists():
         hint = "`preread worktree prune` keeps what is left of its work, and forgets it."
         raise failed(f"The folder of {record.name} is gone.", hint, reason="gone")
@@ -127,14 +127,14 @@ def check(repository: Repository, record: Record, *, force: bool) -> Work:
 
 
 def keep(repository: Repository, record: Record, work: Work) -> Removed:
-    """Everything in it as a commit, whose parents are what was checked out and the branch."""
+    """Commit everything in it; the parents are the checked-out commit and the branch."""
     path = records.path_of(repository, record.name)
     entry = undo.entry_of(repository, path)
     parents = [parent for parent in (work.detached, work.tip) if parent] or [record.begun_at]
     commit = parents[0]
     if work.dirty or len(parents) > 1:
         with rescue.own_index(repository, record.name, entry) as aside:
-            # What is staged may be in no file any more.
+            # Staged content may differ from the files.
             staged = rescue.staged_tree(aside, f"--git-dir={entry}") if entry else ""
             aside.run("add", "-A", at=path)
             tree = aside.run("write-tree", at=path).out.decode().strip()
@@ -148,7 +148,7 @@ def keep(repository: Repository, record: Record, work: Work) -> Removed:
 
 
 def kept(repository: Repository, names: Sequence[str]) -> tuple[str, ...]:
-    """The refs that keep what was in removed worktrees."""
+    """The refs that keep the work of removed worktrees."""
     below = [f"{records.REMOVED}{name}" for name in names]
     listed = repository.out("for-each-ref", "--format=%(refname)", *below) if below else ""
     return tuple(listed.split())

@@ -1,4 +1,4 @@
-"""Repair what kills have left: half-created and half-removed worktrees, locks of a dead git."""
+"""Repair after kills: half-created and half-removed worktrees, stale git locks."""
 
 import time
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from preread.worktrees import records, removal, undo
 from preread.worktrees.records import Move, Record, path_of
 from preread.worktrees.repository import Repository
 
-# A lock file of git's that is older was left by a kill: git itself removes its own at once.
+# Older git lock files were left by a kill: a running git holds them only briefly.
 STALE_SECONDS = 60.0
 LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 
 
 def broken(repository: Repository) -> Iterator[tuple[Record, str]]:
-    """Each worktree that needs repair, and what would be done about it."""
+    """Each worktree that needs repair, and how it would be repaired."""
     known = _known(repository)
     for record in records.every(repository.layout).values():
         path = path_of(repository, record.name)
@@ -31,7 +31,7 @@ def broken(repository: Repository) -> Iterator[tuple[Record, str]]:
 
 
 def _known(repository: Repository) -> set[Path]:
-    """The work trees that git lists and that are there."""
+    """The work trees that git lists and that exist."""
     listed = (Path(checkout["worktree"]) for checkout in repository.checkouts())
     return {path for path in listed if (path / ".git").exists()}
 
@@ -50,7 +50,7 @@ def _about_gone(repository: Repository, record: Record, path: Path) -> str:
 
 
 def repair(repository: Repository) -> list[str]:
-    """Repair everything that no living process is at; says what was done."""
+    """Repair everything that no running process uses; returns what was done."""
     said = []
     for lock in stale_locks(repository):
         atomic.remove(lock)
@@ -62,14 +62,14 @@ def repair(repository: Repository) -> list[str]:
     said += _half_created(repository)
     for record, what in list(broken(repository)):
         with repository.locked(record.name) as held:
-            # Somebody else may have done it while this call waited.
+            # Another process may have repaired it while this one waited for the lock.
             if records.read(held.layout, record.name) == record:
                 said.append(f"{record.name}: {what}{_repair_one(held, record)}")
     return said
 
 
 def _half_created(repository: Repository) -> Iterator[str]:
-    """Take back what was being created, before git is asked for a list: it may keep git from it."""
+    """Undo creations first: a half-created worktree may keep git from listing any."""
     for record in records.every(repository.layout).values():
         if record.stage == "creating":
             with repository.locked(record.name) as held:
@@ -93,7 +93,7 @@ def _repair_one(repository: Repository, record: Record) -> str:
 
 
 def _take_back(repository: Repository, record: Record) -> str:
-    """The worktree as it was before a merge; what is in it now is kept, should it be somebody's."""
+    """Restore a worktree to before its merge; its current content is kept under a ref."""
     path = path_of(repository, record.name)
     work = removal.work_in(repository, record)
     kept = ""
@@ -109,9 +109,9 @@ def _take_back(repository: Repository, record: Record) -> str:
 
 
 def _finish_move(repository: Repository, move: Move) -> str:
-    """Move a branch forward whose checkout was half-way when git was killed.
+    """Finish a fast-forward during which git was killed.
 
-    Its files are the old ones, the new ones, missing, or the beginning of a new one. Any other is
+    Each file of the checkout is old, new, missing or the start of the new one. Any other content is
     somebody's work, and git then refuses.
     """
     at, name = Path(move.at), records.short(move.branch)
@@ -130,7 +130,7 @@ def _finish_move(repository: Repository, move: Move) -> str:
 
 
 def _is_new(repository: Repository, file: Path, path: str, about: list[str]) -> bool:
-    """Whether git had written this file already; what it left half-written is put back."""
+    """Whether git had already written this file; a half-written one is restored."""
     new_mode, old, new = about[1], about[2], about[3]
     if not file.exists() and not file.is_symlink():
         if set(new) != {"0"} and set(old) != {"0"}:
@@ -153,7 +153,7 @@ def _top(file: Path, path: str) -> Path:
 
 
 def stale_locks(repository: Repository, now: float | None = None) -> list[Path]:
-    """Git's lock files that nobody holds any more: of the repository, and of worktrees here."""
+    """Stale git lock files of the repository and of its worktrees."""
     now = time.time() if now is None else now
     names = records.every(repository.layout)
     entries = (undo.entry_of(repository, path_of(repository, name)) for name in names)

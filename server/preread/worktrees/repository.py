@@ -1,4 +1,4 @@
-"""The repository of a project: git commands that change it, and what they say when they fail."""
+"""The repository of a project: runs git commands that change it, and reports their errors."""
 
 import os
 import re
@@ -23,7 +23,7 @@ REASONS = (
     (rb"Read-only file system", "the file system is read-only"),
     (rb"Permission denied", "permission denied"),
 )
-# What a local setting could make git run. A person's own settings are trusted: Git LFS is there.
+# Repository settings that make git run programs. The person's own are trusted: Git LFS needs them.
 PROGRAMS = re.compile(rb"^(filter\..+\.(?:clean|smudge|process)|merge\..+\.driver)$", re.DOTALL)
 PLAIN_MERGE = "git merge-file -q --marker-size=%L %A %O %B"
 QUIET = (
@@ -36,7 +36,7 @@ NOBODY = ("-c", "user.name=Preread", "-c", "user.email=preread@localhost")
 
 
 def failed(message: str, hint: str = "", **details: object) -> PrereadError:
-    """The error of everything about worktrees."""
+    """An E_WORKTREE error."""
     return PrereadError("E_WORKTREE", message, hint, details)
 
 
@@ -49,18 +49,18 @@ class Repository:
     top: Path  # the main work tree
     common: Path  # its .git
     prefix: str  # the project's folder in it, empty or with a slash at its end
-    options: tuple[str, ...]  # of every git command here
+    options: tuple[str, ...]  # for every git command here
     inherit: tuple[int, ...] = field(default=())
-    index: Path | None = None  # instead of a work tree's own
+    index: Path | None = None  # to use instead of the work tree's own
 
     def uncancelled(self) -> "Repository":
-        """For undoing what a cancelled call began."""
+        """A copy that ignores cancellation, to undo what a cancelled call started."""
         return replace(self, services=replace(self.services, progress=Progress()))
 
     def run(
         self, *arguments: str, at: Path | None = None, feed: bytes = b"", must: bool = True
     ) -> Done:
-        """Run git. Raises E_WORKTREE when it fails and `must` succeed, or is cut off."""
+        """Run git. Raises E_WORKTREE if it times out, or if it fails and `must` is set."""
         services = self.services
         done = git.run(
             services.run, at or self.top, (*self.options, *arguments), services.environ,
@@ -73,16 +73,16 @@ class Repository:
         return done
 
     def out(self, *arguments: str, at: Path | None = None) -> str:
-        """What git prints, without the newline at its end; empty when it fails."""
+        """Git's output without the final newline; empty if it fails."""
         done = self.run(*arguments, at=at, must=False)
         return _text(done.out).rstrip("\n") if done.status == 0 else ""
 
     def names(self, *arguments: str, at: Path | None = None) -> list[str]:
-        """What git prints with `-z`."""
+        """Git's output with `-z`, split."""
         return [_text(name) for name in self.run(*arguments, at=at).out.split(b"\0") if name]
 
     def commit_of(self, name: str) -> str:
-        """The commit that a name means; empty when there is none."""
+        """The commit that a name refers to; empty if there is none."""
         if not name or "\0" in name or "\n" in name:
             return ""
         found = ("rev-parse", "--verify", "-q", "--end-of-options", f"{name}^{{commit}}")
@@ -93,7 +93,7 @@ class Repository:
 
     @contextmanager
     def locked(self, name: str) -> Iterator["Repository"]:
-        """Hold a worktree's lock. Git inherits it: after a kill, it lasts until git has ended."""
+        """Hold a worktree's lock. Git inherits it, so if we are killed, it lasts until git ends."""
         path = self.layout.lock(f"_worktree-{name}")
         atomic.make_folder(path.parent)
         lock = FileLock(path)
@@ -134,7 +134,7 @@ class Repository:
         return False
 
     def checkouts(self) -> list[dict[str, str]]:
-        """What `git worktree list` knows: keys like `worktree`, `HEAD`, `branch`, `locked`."""
+        """The rows of `git worktree list`: keys like `worktree`, `HEAD`, `branch`, `locked`."""
         found: list[dict[str, str]] = []
         try:
             listed = self.run("worktree", "list", "--porcelain", "-z").out
@@ -172,7 +172,7 @@ def _text(data: bytes) -> str:
 def open_repository(services: Services, *, committed: bool = True) -> Repository:
     """The repository around a project or one of its worktrees.
 
-    Raises E_WORKTREE for what has no work tree, and, if `committed`, for one without a commit.
+    Raises E_WORKTREE if there is no work tree or, with `committed`, no commit.
     """
     root = services.layout.root
 
@@ -218,10 +218,10 @@ def _main_tree(listed: Done, common: Path) -> Path:
 
 
 def _harmless(keys: bytes) -> Iterator[str]:
-    """Options that keep this repository's own settings from naming programs."""
+    """Options that keep the repository's own settings from running programs."""
     for key in {key for key in keys.split(b"\0") if PROGRAMS.match(key)}:
         name = _text(key)
-        if "=" in name or "\n" in name:  # `-c` would read another name
+        if "=" in name or "\n" in name:  # `-c` would parse another name
             raise failed(f"The repository's git setting {name!r} names a program.", "Remove it.")
         yield from ("-c", f"{name}={PLAIN_MERGE if name.startswith('merge.') else ''}")
         if name.startswith("filter."):
@@ -229,7 +229,7 @@ def _harmless(keys: bytes) -> Iterator[str]:
 
 
 def conflicts(repository: Repository, at: Path) -> list[dict[str, str]]:
-    """Unmerged paths of a work tree, each with what the sides did to it."""
+    """Unmerged paths of a work tree, each with what both sides did."""
     stages: dict[str, set[str]] = {}
     for line in repository.names("ls-files", "-u", "-z", at=at):
         about, _, path = line.partition("\t")

@@ -1,4 +1,4 @@
-"""What only git's own folder of a worktree names: without that folder, git may delete it."""
+"""Save objects that only a worktree's git folder refers to: git may delete them without it."""
 
 import os
 import re
@@ -15,12 +15,12 @@ from preread.worktrees.repository import Repository
 
 OBJECT = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 MAX_BYTES = 10_000_000
-# Logs name commits that were amended, reset or left behind, and messages anything.
+# Reflogs name commits that were amended or reset on purpose; messages may contain any hash.
 NOT_READ = frozenset({"index", "logs", "modules", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"})
 
 
 def keep(repository: Repository, name: str, entry: Path) -> list[str]:
-    """Keep what was staged, and every commit that no ref reaches, under refs; returns these."""
+    """Keep the staged content, and every commit that no ref reaches, under refs; returns them."""
     staged = _staged(repository, name, entry)
     return [
         *([keep_commit(repository, name, staged)] if staged else []),
@@ -39,7 +39,7 @@ def keep_commit(repository: Repository, name: str, commit: str) -> str:
 
 
 def commits(repository: Repository, folder: Path) -> list[str]:
-    """The newest commits that the files in a folder of git's name, and no ref reaches."""
+    """The commits named by the files in a git folder that no ref or other such commit reaches."""
     named = {
         one.decode()
         for path in _files(folder)
@@ -55,9 +55,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _unreached(repository: Repository, objects: list[str]) -> list[str]:
-    """Those that are commits which no ref reaches, without the ancestors of others.
+    """The commits among these that no ref reaches, without ancestors of others.
 
-    One whose objects git no longer has all of is left out: a ref to it would break the repository.
+    Commits with missing objects are left out: a ref to them would break the repository.
     """
     told = repository.run("cat-file", "--batch-check", feed=_lines(objects)).out.decode()
     found = [line.split()[0] for line in told.split("\n") if line.split()[1:2] == ["commit"]]
@@ -79,7 +79,7 @@ def _lines(words: list[str]) -> bytes:
 
 
 def _staged(repository: Repository, name: str, entry: Path) -> str:
-    """A commit of what was staged when the folder went; empty if that is what was checked out."""
+    """A commit of the staged content; empty if it equals the checked-out commit."""
     git = f"--git-dir={entry}"
     if not (entry / "index").is_file():
         return ""
@@ -94,17 +94,17 @@ def _staged(repository: Repository, name: str, entry: Path) -> str:
 
 @contextmanager
 def own_index(repository: Repository, name: str, entry: Path | None) -> Iterator[Repository]:
-    """Git with a copy of a worktree's index: conflicts are marked as resolved there only.
+    """Git with a copy of a worktree's index, in which conflicts can be marked as resolved.
 
-    So its own is as it was, whatever fails or is killed. The worktree's lock has to be held.
+    The real index stays as it is even after an error or a kill. The worktree's lock must be held.
     """
     copy = repository.layout.worktree_index(name)
-    _remove_index(copy)  # of a killed call
+    _remove_index(copy)  # left by a killed call
     atomic.make_folder(copy.parent)
     try:
         if entry and (entry / "index").is_file():
             with atomic.write_errors(copy):
-                # With its time: git looks into files that are not older than the index.
+                # Keep its time: git re-reads files that are not older than the index.
                 shutil.copy2(entry / "index", copy)
         yield replace(repository, index=copy)
     finally:
@@ -117,9 +117,9 @@ def _remove_index(path: Path) -> None:
 
 
 def staged_tree(repository: Repository, git: str) -> str:
-    """The tree of what is staged, by an option that says where; empty if git cannot make one.
+    """The tree of the staged content, with `git` as git's first option; empty if there is none.
 
-    An unmerged index has no tree: one side of each conflict is left, its own if there is one.
+    An unmerged index has no tree, so each conflict is reduced to one side: its own, if it has one.
     """
     sides: dict[str, dict[str, str]] = {}
     for line in repository.names(git, "ls-files", "-u", "-z"):

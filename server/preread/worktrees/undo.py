@@ -1,4 +1,4 @@
-"""Undo a creation, finish a removal: also after a kill, whatever state it left."""
+"""Undo a creation or finish a removal, also after a kill, from whatever state it left."""
 
 import os
 from contextlib import suppress
@@ -11,22 +11,22 @@ from preread.worktrees import records, rescue
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
-INITIALIZING = "initializing"  # what git writes into a worktree's lock while it creates it
+INITIALIZING = "initializing"  # the reason in git's own lock while it creates a worktree
 
 
 def creation(repository: Repository, record: Record) -> None:
-    """Take back a worktree in which nobody can have worked yet."""
+    """Undo the creation of a worktree, in which nobody can have worked yet."""
     _drop(repository, record)
     at = repository.commit_of(record.branch)
-    if at == record.begun_at:  # else the name was taken by a branch of somebody else
+    if at == record.begun_at:  # otherwise the branch is somebody else's
         repository.run("update-ref", "-d", record.branch, at)
     records.forget(repository.layout, record.name)
 
 
 def removal(repository: Repository, record: Record) -> None:
-    """Remove a worktree whose work is merged, or kept under a ref, and its branch.
+    """Remove a worktree and its branch; its work is merged or kept under a ref.
 
-    A branch that has moved on meanwhile stays.
+    The branch stays if it has moved since.
     """
     _drop(repository, record)
     if record.tip:
@@ -37,7 +37,7 @@ def removal(repository: Repository, record: Record) -> None:
 def gone(repository: Repository, record: Record) -> list[str]:
     """Forget a worktree whose folder somebody deleted. Its branch keeps what was committed.
 
-    Returns the refs that keep what nothing else does.
+    Returns the refs under which otherwise lost work was kept.
     """
     path = records.path_of(repository, record.name)
     entry = entry_of(repository, path)
@@ -49,14 +49,14 @@ def gone(repository: Repository, record: Record) -> list[str]:
 
 
 def inner(repository: Repository, path: Path) -> list[str]:
-    """The submodules whose own repositories are in git's folder of a worktree."""
+    """The submodules whose repositories are inside a worktree's git folder."""
     entry = entry_of(repository, path)
     modules = entry / "modules" if entry else path / "none"
     return sorted(one.name for one in modules.iterdir()) if modules.is_dir() else []
 
 
 def _drop(repository: Repository, record: Record) -> None:
-    """Remove a worktree's folder, and what git knows of it."""
+    """Remove a worktree's folder and git's own record of it."""
     path = records.path_of(repository, record.name)
     atomic.remove(path)
     repository.run("worktree", "unlock", str(path), must=False)
@@ -73,7 +73,7 @@ def _entries(repository: Repository) -> list[Path]:
 
 
 def _is_half_created(folder: Path, name: str) -> bool:
-    """Whether git was killed while it created this: it then neither lists it nor prunes it, and
+    """Whether git was killed while creating this: it then neither lists nor prunes it, and
     with an empty `commondir` it lists none.
     """
     if folder.name.rstrip("0123456789") != name.rstrip("0123456789"):
@@ -87,7 +87,7 @@ def _is_half_created(folder: Path, name: str) -> bool:
 
 
 def entry_of(repository: Repository, path: Path) -> Path | None:
-    """Git's own folder of a worktree."""
+    """A worktree's folder inside `.git/worktrees`."""
     for folder in _entries(repository):
         with suppress(OSError, UnicodeDecodeError, PrereadError):
             gitdir = os.fsdecode(plain_bytes(folder / "gitdir") or b"")
