@@ -1,4 +1,4 @@
-"""The routes: each reads a request, has it performed, and writes the answer."""
+"""The routes: each parses a request, runs it and writes the answer."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ def app(serving: Serving) -> Starlette:
 
 
 class Faces:
-    """What the routes do."""
+    """The handlers of the routes."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -110,7 +110,7 @@ class Faces:
         await stream.talk(websocket, self._serving, self._serving.namespace(root), peer, perform)
 
     def performer(self, connection: HTTPConnection, *, refuses: bool) -> Answer:
-        """Runs states for a connection; a refusal is raised, or becomes the state's error."""
+        """Runs states for a connection. A refusal is raised, or becomes the state's error."""
         peer, wanted = peer_of(connection), named(connection)
 
         async def perform(state: dict[str, Any]) -> dict[str, Any]:
@@ -125,9 +125,9 @@ class Faces:
 
 
 class Passed(Response):
-    """A response that another ASGI app gives. A stream ends when the right to it has ended.
+    """A response produced by another ASGI app. A stream ends when its peer loses access.
 
-    It is asked at each part, which a stream that has nothing to say sends as a ping.
+    Access is checked at each chunk; an idle stream sends pings.
     """
 
     def __init__(self, other: ASGIApp, has_ended: Callable[[], bool]) -> None:
@@ -154,7 +154,7 @@ def peer_of(connection: HTTPConnection) -> Peer:
 
 
 def named(connection: HTTPConnection) -> str:
-    """The namespace that a request names; `?namespace=` is for pages, which cannot set headers."""
+    """The namespace of a request; `?namespace=` is for web pages, which cannot set headers."""
     return connection.headers.get(NAMESPACE) or connection.query_params.get("namespace", "")
 
 
@@ -171,7 +171,7 @@ def _no_constant(name: str) -> None:
 
 
 def reply(data: object, status: int = 200, **headers: str) -> Response:
-    """A JSON response; ASCII, because text may have halves of characters that UTF-8 cannot."""
+    """A JSON response in ASCII: texts may contain lone surrogates, which UTF-8 cannot encode."""
     try:
         text = json.dumps(data, allow_nan=False)
     except ValueError as error:
@@ -180,7 +180,7 @@ def reply(data: object, status: int = 200, **headers: str) -> Response:
 
 
 async def _refused(_request: Request, error: Refused) -> Response:
-    headers = {"connection": "close", **error.headers}  # the rest of a body is not read
+    headers = {"connection": "close", **error.headers}  # because the rest of the body is not read
     return reply({"error": failure_of(error.error)}, error.status, **headers)
 
 
@@ -191,7 +191,7 @@ async def _failed(_request: HTTPConnection, error: PrereadError) -> Response:
 async def _while_connected(
     request: Request, work: Callable[..., Awaitable[Any]], *arguments: object
 ) -> Any:  # noqa: ANN401 - any JSON
-    """What the work returns; it is cancelled when the client has gone away."""
+    """The result of the work, which is cancelled if the client disconnects."""
     answer: list[Any] = []
     failure: Exception | None = None  # raised outside the task group, which would wrap it
 

@@ -1,4 +1,4 @@
-"""What runs beside the calls: a task that fails ends alone, and is in the log."""
+"""Background tasks: one that fails is logged and does not end the others."""
 
 import traceback
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ Work = Callable[..., Awaitable[Any]]
 
 
 class Background:
-    """Starts tasks in a group, which a bug in one of them does not end."""
+    """Starts tasks in a group that survives a bug in one of them."""
 
     def __init__(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
@@ -20,7 +20,7 @@ class Background:
         self._tasks.start_soon(_alone, work, *arguments)
 
     async def start(self, work: Work, *arguments: object) -> None:
-        """Start one that says when it has started, by `task_status`, and wait for that."""
+        """Start a task that reports by `task_status` when it is ready, and wait for that."""
         await self._tasks.start(partial(_alone, work, *arguments))
 
 

@@ -1,4 +1,4 @@
-"""What stands before every route: Host, Origin, size, rate, and who is asking."""
+"""Checks before every route: Host, Origin, size, rate, and authentication."""
 
 import json
 import os
@@ -20,12 +20,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 MAX_BODY = 4 * 2**20  # bytes
-RATE, BURST = 2000.0, 4000.0  # calls of one token from one address: each second, and at once
-GUESSES = 10.0  # requests without a valid token, from one address
+RATE, BURST = 2000.0, 4000.0  # calls of one token from one address: per second, and in a burst
+GUESSES = 10.0  # requests without a valid token, from one address; then one a second
 MAX_BUCKETS = 10_000
-OPEN = frozenset({"/health"})  # says nothing of any project
+OPEN = frozenset({"/health"})  # reveals nothing about any project
 STATIC = "/static/"  # the page's own files, which come with the package
-RESOURCE = "/mcp"  # what an authorization server gives access tokens for
+RESOURCE = "/mcp"  # what an authorization server's access tokens are for
 METADATA = f"/.well-known/oauth-protected-resource{RESOURCE}"
 READS = frozenset({"GET", "HEAD"})
 CHALLENGE = 'Bearer realm="preread"'
@@ -34,27 +34,27 @@ HTTP_STATUS = {400: "E_USAGE", 401: "E_NOT_ALLOWED", 403: "E_NOT_ALLOWED", 404: 
 
 
 def status_of(code: str) -> int:
-    """The HTTP status of an answer that is nothing but an error."""
+    """The HTTP status of an answer that consists only of an error."""
     return {"E_NOT_FOUND": 404, "E_USAGE": 400, "E_NOT_ALLOWED": 403}.get(code, 500)
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Who is asking, and what it may do."""
+    """An authenticated caller, and what it may do."""
 
     identity: sessions.Identity
     scope: Scope
-    only: str = ""  # the one root that it may open
+    only: str = ""  # the only root that it may open; empty for all
     is_local: bool = False  # a process of this user, on a Unix socket: it may open any folder
-    is_visitor: bool = False  # somebody who looks at the page
-    # Whether its token or its visit has ended since: a stream or a WebSocket asks again.
+    is_visitor: bool = False  # logged in to the page
+    # Whether its token or login has ended since; streams and WebSockets check repeatedly.
     has_ended: Callable[[], bool] = lambda: False
-    # Counts so many calls against its limit. Raises Refused.
+    # Counts a number of calls against its rate limit. Raises Refused.
     spend: Callable[[int], None] = lambda _calls: None
 
 
 class Issues(Protocol):
-    """An authorization server whose access tokens count for RESOURCE."""
+    """An authorization server whose access tokens are valid for RESOURCE."""
 
     def challenge(self, origin: str, error: str = "") -> str: ...
     async def peer(self, shown: str, origin: str) -> Peer | None: ...
@@ -69,14 +69,14 @@ class Rates:
     _left: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def wait(self, key: str, count: int = 1) -> float:
-        """Take so many; 0, or the seconds until they are there.
+        """Take tokens from a bucket; 0, or the seconds until enough are there.
 
-        More than there can be are taken from a full bucket, which then owes the rest.
+        More than the burst can be taken from a full bucket, which goes into debt.
         """
         now = time.monotonic()
         left, at = self._left.pop(key, (self.burst, now))
         left = min(self.burst, left + (now - at) * self.per_second)
-        if len(self._left) >= MAX_BUCKETS:  # the one that was used the longest ago
+        if len(self._left) >= MAX_BUCKETS:  # evict the least recently used
             del self._left[next(iter(self._left))]
         missing = max(0.0, min(count, self.burst) - left)
         self._left[key] = (left if missing else left - count, now)
@@ -96,7 +96,7 @@ class Refused(Exception):  # noqa: N818 - an answer
 
 
 class Guard:
-    """Lets requests through to the app that may be answered. TCP and Unix sockets have one each."""
+    """Passes permitted requests on to the app. There is one for TCP and one for Unix sockets."""
 
     def __init__(self, app: App, *, count: Callable[[int], object] = lambda _: None) -> None:
         self.app, self.count = app, count
@@ -118,18 +118,18 @@ class Guard:
         return await self.app(scope, _Bounded(receive), send)
 
     async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
-        """Who is asking; None on a path that is open to all. Raises Refused."""
+        """Authenticate a request; None on a public path. Raises Refused."""
         raise NotImplementedError
 
     def limited(self, peer: Peer, key: str) -> Peer:
-        """A peer whose request was counted, and whose further calls are. Raises Refused."""
+        """Rate-limit a peer: counts this request, and its further calls. Raises Refused."""
         spend = partial(_spend, self._rates, key)
         spend(1)
         return replace(peer, spend=spend)
 
 
 class SocketGuard(Guard):
-    """For Unix sockets. Who connects was checked by the protocol; a browser is never there."""
+    """For Unix sockets. The protocol has checked the user; browsers cannot connect."""
 
     async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
         if headers.one("origin"):
@@ -182,14 +182,14 @@ class TcpGuard(Guard):
         return scope.get("method") in READS and self._pages(path)
 
     def _challenge(self, scope: MutableMapping[str, Any], headers: "_Headers") -> str:
-        """How to get a token, for whoever shows none that is valid."""
+        """How to get a token, for a request without a valid one."""
         if self._issuer is None or scope["path"] != RESOURCE:
             return CHALLENGE
         error = "invalid_token" if headers.one("authorization") else ""
         return self._issuer.challenge(origin_of(scope, headers.one("host")), error)
 
     async def _peer(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
-        """Whoever shows a valid token or cookie."""
+        """The caller with a valid token or cookie."""
         kind, _, value = headers.one("authorization").partition(" ")
         if kind:
             shown = value.strip() if kind.lower() == "bearer" else ""
@@ -209,7 +209,7 @@ class TcpGuard(Guard):
     def _has_ended(self, shown: str) -> bool:
         try:
             return self._tokens.check(shown) is None
-        except PrereadError:  # the file is damaged: nobody has a valid token
+        except PrereadError:  # the file is damaged, so no token is valid
             return True
 
     async def _issued(
@@ -220,14 +220,14 @@ class TcpGuard(Guard):
         return await self._issuer.peer(shown, origin_of(scope, headers.one("host")))
 
     def _visitor(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Visitor | None:
-        """Whose cookie it is, unless another page may have made the browser send it.
+        """The visitor of the cookie, unless another page may have made the browser send it.
 
-        `SameSite` keeps it from other sites; other ports of this machine are the same site.
+        `SameSite` protects it from other sites, but other ports of this host are the same site.
         """
         if headers.one("sec-fetch-site") not in {"", "none", "same-origin"}:
             return None
         if scope.get("method") not in READS and not headers.one("origin"):
-            return None  # a WebSocket has no method, and browsers send its origin
+            return None  # a WebSocket has no method; browsers always send its origin
         cookie = cookie_of(headers.one("cookie"), headers.one("host"))
         return self._logins.visitor(cookie)
 
@@ -240,18 +240,18 @@ def _spend(rates: Rates, key: str, calls: int = 1) -> None:
 
 
 def _reached(scope: MutableMapping[str, Any]) -> str:
-    """The address at which a connection came in. A page's own name for it is never that."""
+    """The local IP address of a connection; unlike a host name, no page can make it up."""
     host, port = scope.get("server") or ("", 0)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def origin_of(scope: MutableMapping[str, Any], host: str) -> str:
-    """The address under which a client knows this server; its Host has been checked."""
+    """The address by which the client knows this server; its Host has been checked."""
     return f"{scope['scheme']}://{host}"
 
 
 class _Headers:
-    """A request's headers, of which each that matters may come once."""
+    """A request's headers; those that are used may occur only once."""
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._raw = list(raw)
@@ -270,7 +270,7 @@ def _check_size(headers: _Headers) -> None:
 
 
 class _Bounded:
-    """A `receive` that ends a body that is too long, also one without a length."""
+    """A `receive` that stops a body that is too long, even without a Content-Length."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive, self._size = receive, 0

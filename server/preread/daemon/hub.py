@@ -1,4 +1,4 @@
-"""What happens in one namespace, for all who follow it: builds, messages, changed dossiers."""
+"""Events of one namespace for its followers: builds, messages, changed dossiers."""
 
 import asyncio
 import sys
@@ -21,12 +21,12 @@ from preread.operations.registry import services_of
 if TYPE_CHECKING:
     from preread.watching import News, Watcher
 
-QUEUE = 256  # events; a follower that is further behind is dropped
+QUEUE = 256  # events; a follower that lags further behind is dropped
 MESSAGES_SECONDS = 0.5
 
 
 class Event(NamedTuple):
-    """One thing that happened: `build`, `message` or `dossier`, with its JSON data."""
+    """An event: `build`, `message` or `dossier`, with its JSON data."""
 
     name: str
     data: dict[str, Any]
@@ -48,7 +48,7 @@ class Hub:
 
     @asynccontextmanager
     async def following(self) -> AsyncIterator[MemoryObjectReceiveStream[Event]]:
-        """What happens from now on; it ends when the follower is too slow."""
+        """The events from now on; ends if the follower is too slow."""
         send, receive = anyio.create_memory_object_stream[Event](QUEUE)
         self._followers.add(send)
         if len(self._followers) == 1:
@@ -63,12 +63,12 @@ class Hub:
                 self._end()
 
     def close(self) -> None:
-        """End what everybody follows."""
+        """End all followers' streams."""
         for follower in tuple(self._followers):
             follower.close()
 
     def tell(self, event: Event) -> None:
-        """Pass an event on; in the event loop only."""
+        """Send an event to the followers; only from the event loop."""
         for follower in tuple(self._followers):
             try:
                 follower.send_nowait(event)
@@ -82,7 +82,7 @@ class Hub:
     def _begin(self) -> None:
         self._scope = anyio.CancelScope()
         self._tasks.start_soon(self._tell_messages, self._scope)
-        with suppress(PrereadError):  # the calls will say why
+        with suppress(PrereadError):  # calls will report the error
             if services_of(self._root, self._environ).settings.watch:
                 self._watch()
 

@@ -1,6 +1,6 @@
 """Access tokens of an OAuth authorization server, for `/mcp`: found, fetched, verified.
 
-Imported only by a daemon that has an issuer.
+Imported only if the daemon has an issuer.
 """
 
 import hashlib
@@ -20,20 +20,20 @@ from preread.errors import PrereadError
 from preread.mcp import authorization
 
 WANTED = "write"  # the scope that clients are told to ask for: building a dossier needs it
-# Signatures alone: a key that both sides know would let whoever verifies also sign.
+# Only asymmetric algorithms: with a shared key, whoever verifies could also sign.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
     "EdDSA")  # fmt: skip
 CLAIMS = ["iss", "aud", "exp", "sub"]
 LEEWAY_SECONDS, FETCH_SECONDS = 30, 5.0
-KEYS_SECONDS, AGAIN_SECONDS = 3600.0, 30.0  # that keys are used, between two fetches at least
+KEYS_SECONDS, AGAIN_SECONDS = 3600.0, 30.0  # lifetime of keys; minimum between two fetches
 MAX_ANSWER = 2**20  # bytes
 
 
 class Issuer:
-    """One authorization server. Whom it gives a token for this resource, may use it."""
+    """One authorization server. Everyone with its token for this resource may use it."""
 
     def __init__(self, url: str) -> None:
-        """Raises E_USAGE for what is no issuer's address."""
+        """Raises E_USAGE if the URL cannot be an issuer."""
         try:
             authorization.check_issuer(url)
         except ValueError as error:
@@ -46,7 +46,7 @@ class Issuer:
         self._fetching = anyio.Lock()
 
     def metadata(self, origin: str) -> dict[str, Any]:
-        """What RFC 9728 has clients read before they ask for a token."""
+        """The protected resource metadata of RFC 9728."""
         return authorization.resource_metadata(origin + RESOURCE, self.url, SCOPES)
 
     def challenge(self, origin: str, error: str = "") -> str:
@@ -56,7 +56,7 @@ class Issuer:
         return f'Bearer {first}, scope="{WANTED}", resource_metadata="{at}"'
 
     async def peer(self, shown: str, origin: str) -> Peer | None:
-        """Who showed an access token; None if it is not valid. Raises Refused."""
+        """The peer of an access token; None if it is not valid. Raises Refused."""
         claims = await self._claims(shown, origin + RESOURCE)
         if claims is None:
             return None
@@ -70,7 +70,7 @@ class Issuer:
                 403, "The access token has no scope of this server.", hint,
                 www_authenticate=challenge,
             )  # fmt: skip
-        # A client acts for a subject; neither name is shown, because others chose them.
+        # A client acts for a subject. Neither name is shown: they were chosen by others.
         who = f"{claims['sub']} {claims.get('client_id', claims.get('azp', ''))}"
         ident = hashlib.sha256(who.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         identity = sessions.Identity(name=f"issued {ident}", pid=os.getpid(), part=ident)
@@ -92,7 +92,7 @@ class Issuer:
         return found
 
     async def _key(self, name: str) -> jwt.PyJWK | None:
-        """The issuer's key of a name; they are fetched when they are old, or it has a new one."""
+        """The issuer's key by its id; fetches the keys if they are old or the id is unknown."""
         async with self._fetching:
             age = time.monotonic() - self._fetched
             if age > KEYS_SECONDS or (name not in self._keys and age > AGAIN_SECONDS):
@@ -100,7 +100,7 @@ class Issuer:
         return self._keys.get(name)
 
     async def _fetch(self) -> None:
-        """Get the keys. Those known so far stay if the issuer does not answer."""
+        """Fetch the keys. If the issuer does not answer, the old ones stay."""
         self._fetched = time.monotonic()
         urls = authorization.issuer_metadata_urls(self.url)
         async with httpx2.AsyncClient(timeout=FETCH_SECONDS) as client:
@@ -114,7 +114,7 @@ class Issuer:
 
 
 async def _json(client: httpx2.AsyncClient, url: str) -> dict[str, Any]:
-    """The JSON object at an address; an empty one if there is none."""
+    """The JSON object at a URL; empty if there is none."""
     try:
         with anyio.fail_after(FETCH_SECONDS):
             async with client.stream("GET", url) as answer:
@@ -130,7 +130,7 @@ async def _json(client: httpx2.AsyncClient, url: str) -> dict[str, Any]:
 
 
 def _is_safe(url: object) -> bool:
-    """Whether nobody on the way can change what is there."""
+    """Whether nobody can tamper with the response on the way."""
     if not isinstance(url, str):
         return False
     parts = urlsplit(url)
@@ -138,7 +138,7 @@ def _is_safe(url: object) -> bool:
 
 
 def _keys(given: object) -> dict[str, jwt.PyJWK]:
-    """The keys for signatures, by their names."""
+    """The signing keys by id."""
     found = {}
     for one in given if isinstance(given, list) else []:
         if not isinstance(one, dict) or one.get("kty") == "oct" or one.get("use") == "enc":

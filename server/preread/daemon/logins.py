@@ -1,4 +1,4 @@
-"""Who looks at the page: a code that works once becomes a cookie. Both end with the daemon."""
+"""Logins to the page: a one-time code is exchanged for a cookie. Both end with the daemon."""
 
 import hashlib
 import secrets
@@ -16,11 +16,11 @@ SCOPES: tuple[Scope, ...] = ("read", "write")  # the page runs no programs
 
 @dataclass(frozen=True)
 class Visitor:
-    """Someone who was let in by a code, and what they may do."""
+    """Somebody who logged in with a code, and what they may do."""
 
     id: str
     scope: Scope
-    namespace: str = ""  # the one root that they may open; empty for every allowed one
+    namespace: str = ""  # the only root that they may open; empty for all allowed
 
 
 @dataclass
@@ -31,13 +31,13 @@ class _Kept:
 
 @dataclass
 class Logins:
-    """Codes and cookies, each by its hash: a copy of the memory lets nobody in."""
+    """Codes and cookies, stored as hashes, so that a leak of memory lets nobody in."""
 
     _codes: dict[str, _Kept] = field(default_factory=dict)
     _visitors: dict[str, _Kept] = field(default_factory=dict)
 
     def code(self, scope: str, namespace: str = "") -> str:
-        """A new code, which works once. Raises E_USAGE."""
+        """Create a one-time code. Raises E_USAGE."""
         chosen = next((each for each in SCOPES if each == scope), None)
         if chosen is None:
             raise PrereadError("E_USAGE", f"The page has no scope {scope[:20]!a}.", "read or write")
@@ -47,7 +47,7 @@ class Logins:
         return shown
 
     def redeem(self, code: str) -> str | None:
-        """The cookie for a code, which is used up; None if it is not valid."""
+        """Exchange a code for a cookie; None if the code is not valid."""
         kept = self._codes.pop(_digest(code), None)
         if kept is None or kept.until < time.monotonic():
             return None
@@ -56,7 +56,7 @@ class Logins:
         return cookie
 
     def visitor(self, cookie: str) -> Visitor | None:
-        """Whose cookie this is; None if it is not valid."""
+        """The visitor of a cookie; None if it is not valid."""
         kept = self._visitors.get(_digest(cookie)) if cookie else None
         if kept is None or kept.until < time.monotonic():
             return None
@@ -64,7 +64,7 @@ class Logins:
         return kept.visitor
 
     def has_left(self, visitor: Visitor) -> bool:
-        """Whether somebody who was let in has logged out since, or was silent for too long."""
+        """Whether a visitor has logged out, or has been idle for too long."""
         now = time.monotonic()
         return not any(k.visitor == visitor and k.until >= now for k in self._visitors.values())
 
@@ -83,12 +83,12 @@ def _digest(shown: str) -> str:
 
 
 def cookie_name(host: str) -> str:
-    """Cookies are sent to every port of a host, so each daemon's has its port in its name."""
+    """The cookie's name contains the port, because browsers send cookies to all ports of a host."""
     return f"preread-{host.rpartition(':')[2]}"
 
 
 def cookie_of(header: str, host: str) -> str:
-    """The page's cookie in a `Cookie` header; empty if it is not there exactly once."""
+    """The page's cookie in a `Cookie` header; empty unless it occurs exactly once."""
     pairs = [one.strip().partition("=") for one in header.split(";")]
     found = [value for name, _, value in pairs if name == cookie_name(host)]
     return found[0] if len(found) == 1 else ""

@@ -12,7 +12,7 @@ BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 240.0)  # seconds
 
 
 class Metrics:
-    """What a daemon counts. It names no project: whoever may read it may not know them all."""
+    """A daemon's counters. They name no project: a reader may not have access to all."""
 
     def __init__(self) -> None:
         self.begun = time.time()
@@ -31,7 +31,7 @@ class Metrics:
         self.refused[status] += 1
 
     def text(self, *, builds: int, relays: int) -> str:
-        """All of them; `builds` and `relays` are those of this moment."""
+        """All counters as text; `builds` and `relays` are the current numbers."""
         total = sum(self.calls.values())
         lines = [
             *_head("preread_info", "gauge", "Version."),
@@ -69,7 +69,7 @@ def _head(name: str, kind: str, about: str) -> tuple[str, str]:
 
 
 def _memory() -> int:
-    """Resident bytes now; where the system does not say, the most there have been."""
+    """Resident memory in bytes; the peak where the system does not report the current value."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         return pages * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""Namespaces: a project's root each. Over TCP only those that a person has allowed are open."""
+"""Namespaces: one per project root. Over TCP, only those that a person allowed can be opened."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ ALLOW = "`preread serve allow DIR` allows a project's folder."
 
 
 class Namespaces:
-    """The allowed roots of one user, in a file that the daemon reads again when it has changed."""
+    """The allowed roots of one user, in a file that the daemon re-reads when it changes."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         folder = Path(places.state_folder(environ))
@@ -23,14 +23,14 @@ class Namespaces:
         self._roots: tuple[Path, ...] = ()
 
     def allow(self, folder: Path) -> Path:
-        """Allow the project around a folder; its root. Raises E_PROJECT_DIR."""
+        """Allow the project around a folder; returns its root. Raises E_PROJECT_DIR."""
         root = root_of(folder)
         with self._changing():
             self._write({*self.allowed(), root})
         return root
 
     def forbid(self, folder: Path) -> Path:
-        """Take that back; the root. Raises E_NOT_FOUND."""
+        """Revoke that; returns the root. Raises E_NOT_FOUND."""
         root = next((each for each in self.allowed() if each == folder.absolute()), None)
         root = root or root_of(folder)
         with self._changing():
@@ -56,9 +56,9 @@ class Namespaces:
         return self._roots
 
     def find(self, wanted: str, *, only: str = "") -> Path:
-        """The allowed root of a path or a name; without one, the only root that there is.
+        """The allowed root of a path or a name; the default is the only allowed root.
 
-        `only` is the one root that the caller may open. What it may not open does not exist for it:
+        If `only` is set, the caller may open no other root. For it, other roots do not exist:
         E_NOT_FOUND says the same of both.
         """
         roots = [root for root in self.allowed() if only in {"", str(root)}]
@@ -81,7 +81,7 @@ class Namespaces:
 
 
 def _is_root(root: Path) -> bool:
-    """Whether a root is still what was allowed, and no link to somewhere else."""
+    """Whether a root is still the folder that was allowed, and not a link to another."""
     try:
         return root_of(root) == root
     except PrereadError:

@@ -8,7 +8,7 @@ PORT = 9742
 
 
 def state_folder(environ: Mapping[str, str]) -> str:
-    """The folder of what outlives a daemon: tokens, allowed folders, its log."""
+    """The folder for what outlives a daemon: tokens, allowed folders, the log."""
     base = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".local", "state")
@@ -24,7 +24,7 @@ def runtime_folder(environ: Mapping[str, str]) -> str:
 
 
 def lines_socket(environ: Mapping[str, str]) -> str:
-    """The socket of the relays: lines of MCP."""
+    """The socket for relays, which speak MCP in lines."""
     return os.path.join(runtime_folder(environ), "mcp.sock")
 
 
@@ -34,7 +34,7 @@ def http_socket(environ: Mapping[str, str]) -> str:
 
 
 def about(environ: Mapping[str, str]) -> str:
-    """The file in which a running daemon says its process, version and port."""
+    """The file with the process, version and port of the running daemon."""
     return os.path.join(runtime_folder(environ), "daemon.json")
 
 
@@ -44,7 +44,7 @@ def log(environ: Mapping[str, str]) -> str:
 
 
 def is_private(folder: str) -> bool:
-    """Whether a folder belongs to this user, and to nobody else."""
+    """Whether only this user owns and can access a folder."""
     try:
         found = os.lstat(folder)
     except OSError:

@@ -1,4 +1,4 @@
-"""HTTP connections with bounds: whose they are, how many, how slow they may be."""
+"""Limits on HTTP connections: who may connect, how many, and how slow they may be."""
 
 import asyncio
 import os
@@ -10,12 +10,12 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_SECONDS = 15.0  # for a whole request to arrive
-STALLED_SECONDS = 20.0  # that a client may leave its answer unread
+STALLED_SECONDS = 20.0  # that a client may read nothing of its answer
 MAX_CONNECTIONS = 500
 
 
 class BoundedProtocol(H11Protocol):
-    """uvicorn's, which waits for ever for the rest of a request and for slow readers."""
+    """uvicorn's protocol with timeouts: by itself it waits for ever for slow clients."""
 
     _request_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
@@ -68,19 +68,19 @@ class BoundedProtocol(H11Protocol):
         self._request_timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
     def _is_receiving(self) -> bool:
-        """Whether a part of a request is here."""
-        if self.transport.get_protocol() is not self:  # a WebSocket's, which has bounds of its own
+        """Whether part of a request has arrived."""
+        if self.transport.get_protocol() is not self:  # a WebSocket, which has limits of its own
             return False
         state = self.conn.their_state
         return state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:
-    """The user and the process at the other end of a Unix socket; process 0 if unknown."""
+    """The user and process at the other end of a Unix socket; process 0 if unknown."""
     if hasattr(socket, "SO_PEERCRED"):
         size = struct.calcsize("3i")
         found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
         pid, uid, _ = struct.unpack("3i", found)
         return uid, pid
-    # Elsewhere the folder, which nobody else can enter, has to do.
+    # On other systems, the private folder of the socket has to be enough.
     return os.getuid(), 0

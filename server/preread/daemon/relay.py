@@ -1,8 +1,8 @@
-"""`preread mcp` where a daemon runs: passes lines between the client and the daemon.
+"""`preread mcp` with a running daemon: relays lines between the client and the daemon.
 
-It is a small process that starts at once: only the standard library, and little of it. If the
-daemon ends, what was being answered gets an error, and the next call goes to the next daemon, or to
-a server that this process starts for itself.
+This process starts fast: it imports only a little of the standard library. If the daemon ends,
+calls in flight fail with an error, and the next call goes to a new daemon, or to a server that
+this process starts.
 """
 
 import json
@@ -17,21 +17,21 @@ from preread import __version__
 from preread.daemon import places
 
 CHUNK = 2**16
-HELLO_SECONDS, LAST_SECONDS = 2.0, 3.0  # for the daemon's first word, and after the client's last
+HELLO_SECONDS, LAST_SECONDS = 2.0, 3.0  # to wait for the daemon's hello, and after the client's end
 FROM_CLIENT, TO_CLIENT = 0, 1
 INTERNAL = -32603
 INITIALIZE, SUBSCRIBE, UNSUBSCRIBE = "initialize", "resources/subscribe", "resources/unsubscribe"
-# How an answer of the daemon begins: it is of this version.
+# The start of a hello from a daemon of this version.
 ANSWER, ID_ENDS = b'{"jsonrpc":"2.0","id":', (b',"result":', b',"error":')
 GONE = "Preread's daemon ended during this call. Nothing that was published is lost. Call again."
 
 
 class Unusable(Exception):  # noqa: N818 - a state
-    """There is no daemon that serves this client: why; empty if none was ever started."""
+    """No daemon can serve this client; the reason is empty if none was ever started."""
 
 
 def run(arguments: list[str], environ: Mapping[str, str]) -> int | None:
-    """Relay until the client is gone; its exit status. None if this process has to serve itself."""
+    """Relay until the client is gone; the exit status. None if this process must serve itself."""
     project = _project(arguments, environ)
     if project is None or os.name == "nt":
         return None
@@ -45,7 +45,7 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> int | None:
 
 
 def _project(arguments: list[str], environ: Mapping[str, str]) -> str | None:
-    """The absolute folder that a command line names; None for one that is not ours to read."""
+    """The project folder of a command line; None if it has options that the relay does not know."""
     named = environ.get("CLAUDE_PROJECT_DIR") or "."
     if len(arguments) == 2 and arguments[0] == "--project":
         named = arguments[1]
@@ -57,7 +57,7 @@ def _project(arguments: list[str], environ: Mapping[str, str]) -> str | None:
 
 
 def connect(project: str, environ: Mapping[str, str]) -> socket.socket:
-    """A connection of the daemon's, after its first word. Raises Unusable."""
+    """Connect to the daemon and read its hello. Raises Unusable."""
     path = places.lines_socket(environ)
     if not os.path.exists(path):
         raise Unusable
@@ -87,20 +87,20 @@ def connect(project: str, environ: Mapping[str, str]) -> socket.socket:
 
 
 class Relay:
-    """Between one client and whoever serves it."""
+    """Relays between one client and its server."""
 
     def __init__(self, project: str, environ: Mapping[str, str], connection: socket.socket) -> None:
         self._project, self._environ = project, environ
         self._socket: socket.socket | None = connection
         self._reader, self._writer = connection.fileno(), connection.fileno()  # -1 if gone
-        # What the next server has to hear again, by what it is about.
+        # Messages to repeat to the next server, such as the handshake and subscriptions.
         self._state: dict[str, bytes] = {}
-        self._unanswered: dict[str | int, str] = {}  # methods by the ids of requests
-        self._duplicates: set[str | int] = set()  # ids that the client has answers to
+        self._unanswered: dict[str | int, str] = {}  # method by request id
+        self._duplicates: set[str | int] = set()  # ids of requests that the client has answers to
         self._rest_of_client = self._rest_of_server = b""
 
     def run(self) -> int:
-        """Until the client is gone, or has ended its input and has its answers."""
+        """Run until the client is gone, or has closed its input and got its answers."""
         try:
             while True:
                 readers = [FROM_CLIENT] + [self._reader] * (self._reader >= 0)
@@ -110,13 +110,13 @@ class Relay:
                 if FROM_CLIENT in readable and not self._from_client():
                     self._finish()
                     return 0
-        except BrokenPipeError:  # nobody reads what is said to the client
+        except BrokenPipeError:  # the client reads no more
             return 0
 
     # -- from the client
 
     def _from_client(self) -> bool:
-        """Pass whole lines on; False at the end of input."""
+        """Pass on complete lines; False at the end of input."""
         data = os.read(FROM_CLIENT, CHUNK)
         whole, newline, self._rest_of_client = (self._rest_of_client + data).rpartition(b"\n")
         if newline:
@@ -134,7 +134,7 @@ class Relay:
             self._lost()
 
     def _note(self, line: bytes) -> None:
-        """Remember what waits for an answer, and what the next server would have to know."""
+        """Remember unanswered requests, and messages that a next server would need."""
         message = _parsed(line)
         method, ident = message.get("method"), message.get("id")
         if not isinstance(method, str):
@@ -166,7 +166,7 @@ class Relay:
             _write(TO_CLIENT, b"".join(line for line in lines if self._is_news(line)))
 
     def _is_news(self, line: bytes) -> bool:
-        """Whether the client has to hear this; notes which request an answer is to."""
+        """Whether to pass this on to the client; notes which request it answers."""
         ident = _answered(line)
         if ident is None:
             return True
@@ -179,16 +179,16 @@ class Relay:
     # -- when the server is gone
 
     def _lost(self) -> None:
-        """Tell the client, for each request that nobody will answer now."""
+        """Answer each pending request with an error."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._reader, self._writer, self._rest_of_server = None, -1, -1, b""
         unanswered, self._unanswered = self._unanswered, {}
         self._duplicates.clear()
         for ident, method in unanswered.items():
-            self._state.pop(method, None)  # a handshake that never was
+            self._state.pop(method, None)  # a handshake that was not completed
             outcome: dict[str, object] = {"error": {"code": INTERNAL, "message": GONE}}
-            if method == "tools/call":  # models read results, not the protocol's errors
+            if method == "tools/call":  # models see results, but not protocol errors
                 content = [{"type": "text", "text": GONE}]
                 outcome = {
                     "result": {"content": content, "isError": True, "resultType": "complete"}
@@ -197,7 +197,7 @@ class Relay:
             _write(TO_CLIENT, json.dumps(answer).encode() + b"\n")
 
     def _connect_again(self) -> None:
-        """To the next daemon, else to a server of our own; it hears what the last one knew."""
+        """Connect to the next daemon, else to an own server; repeat what the last one knew."""
         try:
             self._socket = connect(self._project, self._environ)
             self._reader = self._writer = self._socket.fileno()
@@ -217,14 +217,14 @@ class Relay:
         process = detached.on_pipes(program, self._environ)
         assert process.stdin is not None  # noqa: S101 - pipes were asked for
         assert process.stdout is not None  # noqa: S101
-        # Duplicates, because the process object closes its own when nothing refers to it.
+        # Duplicates, because the process object closes its own when it is garbage-collected.
         self._reader, self._writer = os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno())
         process.stdin.close()
         process.stdout.close()
-        process.returncode = 0  # it ends with our end of the pipe: nobody waits for it
+        process.returncode = 0  # it ends when our end of the pipe closes; nobody waits for it
 
     def _finish(self) -> None:
-        """End the server's input, and pass on what it still says."""
+        """Close the server's input, and pass on its last output."""
         if self._socket is not None:
             self._socket.shutdown(socket.SHUT_WR)
         elif self._writer >= 0:
@@ -234,7 +234,7 @@ class Relay:
 
 
 def _parsed(line: bytes) -> dict[str, object]:
-    """The message on a line; empty for anything else, which the server will reply to."""
+    """The message on a line; empty if it is none: the server will report that."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -243,7 +243,7 @@ def _parsed(line: bytes) -> dict[str, object]:
 
 
 def _answered(line: bytes) -> str | int | None:
-    """The id that an answer is to; None for what is none. Reads the beginning of the line only."""
+    """The id of the request that a line answers, or None. Looks only at the start of the line."""
     if not line.startswith(ANSWER):
         return None
     ends = [place for end in ID_ENDS if (place := line.find(end, len(ANSWER), 1000)) > 0]

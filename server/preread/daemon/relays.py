@@ -1,4 +1,4 @@
-"""The daemon's end of the relays: each connection is one client that speaks MCP in lines."""
+"""The daemon's side of relays: each connection is one client that speaks MCP in lines."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ MAX_RELAYS = 300
 
 @dataclass(frozen=True)
 class Hello:
-    """What a relay says first: its version, its project's folder, its environment."""
+    """A relay's first line: its version, project folder and environment."""
 
     version: str
     folder: str
@@ -68,7 +68,7 @@ async def _serve(
     folder = Path(hello.folder)
     handlers = Handlers(folder, hello.environ, serving.jobs)
     async with anyio.create_task_group() as tasks:
-        with suppress(PrereadError):  # the calls will say why
+        with suppress(PrereadError):  # calls will report the error
             namespace = serving.namespace(root_of(folder))
             tasks.start_soon(serving.tell_subscribers, namespace, handlers)
             tasks.start_soon(recover, folder, hello.environ)
@@ -77,7 +77,7 @@ async def _serve(
 
 
 async def _hello(reader: asyncio.StreamReader) -> Hello:
-    """Raises EOFError for what is none."""
+    """Read a relay's hello. Raises EOFError if there is none."""
     (size,) = struct.unpack("!I", await reader.readexactly(4))
     if size > MAX_HELLO:
         raise EOFError

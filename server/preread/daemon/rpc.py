@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 with batches; method names are those of the operations."""
+"""JSON-RPC 2.0 with batches; its methods are the operations."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,13 +10,13 @@ from preread.operations.shared_state import MAX_BATCH, PARALLEL
 Json = Any
 Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 PARSE, INVALID, PARAMS = -32700, -32600, -32602
-CANCEL = "$/cancelRequest"  # a notification of the Language Server Protocol
+CANCEL = "$/cancelRequest"  # a notification, as in the Language Server Protocol
 
 
 async def answered(given: Json, perform: Answer) -> Json:
-    """The response to a message or a batch; None if nothing in it wants one.
+    """The response to a message or a batch; None if it has only notifications.
 
-    `perform` takes a shared state and gives it back answered.
+    `perform` runs a shared state and returns it with its outcome.
     """
     if not isinstance(given, list):
         return await _one(given, perform)
@@ -76,7 +76,7 @@ def _is_id(ident: Json) -> bool:
 
 
 def refused(given: Json, failure: dict[str, Any]) -> Json:
-    """The response to a message or a batch of which nothing is run; None if nothing wants one."""
+    """The response to a message or a batch that is not run; None for notifications."""
     if isinstance(given, list):
         answers = [one for each in given if (one := refused(each, failure)) is not None]
         return answers or None
@@ -86,7 +86,7 @@ def refused(given: Json, failure: dict[str, Any]) -> Json:
 
 
 def failed(ident: Json, failure: dict[str, Any]) -> dict[str, Any]:
-    """The response that says why an operation failed."""
+    """The error response of a failed operation."""
     data = {key: failure[key] for key in ("code", "hint", "details")}
     return error(ident, failure["jsonrpc"], failure["message"], data)
 

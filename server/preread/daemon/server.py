@@ -1,4 +1,4 @@
-"""The daemon's process: its lock, its sockets, its servers, its end."""
+"""The daemon's process: lock, sockets, servers, shutdown."""
 
 import json
 import os
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MAX_HEADERS, BACKLOG = 2**15, 256
-GRACE_SECONDS, END_SECONDS = 3, 8.0  # for running requests, for everything
+GRACE_SECONDS, END_SECONDS = 3, 8.0  # to shut down: for running requests, in total
 FIRST_GIVEN = 3  # descriptor of a service manager's first socket
 
 
@@ -49,14 +49,14 @@ class Listen:
     issuer: str = ""
 
     def address(self, port: int) -> str:
-        """Where a client of this machine finds it."""
+        """The address for clients on this machine."""
         host = {"0.0.0.0": LOOPBACK[0], "::": "::1"}.get(self.host, self.host)  # noqa: S104
         scheme = "https" if self.certificate else "http"
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, which leaves signals to the daemon."""
+    """uvicorn's server, but the daemon handles signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -138,7 +138,7 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
 
 
 def _unix(path: str) -> socket.socket:
-    atomic.remove(Path(path))  # of a daemon that was killed: this one holds the lock
+    atomic.remove(Path(path))  # left by a killed daemon: this one holds the lock
     found = socket.socket(socket.AF_UNIX)
     found.bind(path)
     os.chmod(path, 0o600)  # noqa: PTH101 - a path of bytes' length matters here, not its parts
@@ -187,7 +187,7 @@ async def _run(
                 server.should_exit = True
             if accepting is not None:
                 accepting.close()
-            state.end_streams()  # else each would be cut off, and in the log as an error
+            state.end_streams()  # otherwise each is cut off and logged as an error
             state.jobs.stop()
             scope.deadline = anyio.current_time() + END_SECONDS
     _forget(environ, sockets)
@@ -220,13 +220,13 @@ def _config(guard: App, listen: Listen | None = None) -> uvicorn.Config:
         lifespan="off",
         log_config=None,
         access_log=False,
-        proxy_headers=False,  # whoever connects could claim to be somebody else
+        proxy_headers=False,  # a client could claim to be another
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE_SECONDS,
         h11_max_incomplete_event_size=MAX_HEADERS,
         ws_max_size=MAX_BODY,
-        ws_per_message_deflate=False,  # a small frame must not become a large one
+        ws_per_message_deflate=False,  # a small frame could unpack to a huge one
         ssl_certfile=(listen and listen.certificate) or None,
         ssl_keyfile=(listen and listen.key) or None,
     )
@@ -243,7 +243,7 @@ async def _signal() -> None:
 
 
 def _forget(environ: Mapping[str, str], sockets: Sockets) -> None:
-    """Remove the sockets' names, unless a service manager listens on them."""
+    """Remove the socket files, unless a service manager owns them."""
     if environ.get("LISTEN_PID") == str(os.getpid()) or sockets.lines is None:
         return
     with suppress(PrereadError):

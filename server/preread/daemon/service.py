@@ -1,4 +1,4 @@
-"""One daemon per user: start it in the background, ask it, stop it, have the system start it."""
+"""One daemon per user: start it in the background, query it, stop it, install it as a service."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ from preread.models import Model
 
 START_SECONDS, STOP_SECONDS, POLL_SECONDS = 60.0, 12.0, 0.05
 ANSWER_SECONDS = 5.0
-# Who looks whether a daemon runs holds its lock for a moment; a daemon holds it for longer.
+# A check whether a daemon runs holds its lock for a moment; a daemon holds it for longer.
 LOOK_SECONDS = 0.2
 SYSTEMD, LAUNCHD = ".config/systemd/user", "Library/LaunchAgents"
 LABEL = "dev.preread.daemon"
@@ -43,7 +43,7 @@ class Status(Model):
 
 @contextmanager
 def alone(environ: Mapping[str, str]) -> Iterator[None]:
-    """Hold the lock of the one daemon of this user. Raises E_DAEMON, E_WRITE."""
+    """Hold the lock that only one daemon per user can have. Raises E_DAEMON, E_WRITE."""
     folder = Path(places.runtime_folder(environ))
     with atomic.write_errors(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -81,18 +81,18 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def status(environ: Mapping[str, str]) -> Status | None:
-    """The running daemon; None without one."""
+    """The running daemon, or None."""
     if not _is_running(environ):
         return None
     try:
         about = json.loads(Path(places.about(environ)).read_bytes())
     except (OSError, ValueError):
-        return None  # it is just starting
+        return None  # it is still starting
     return Status(**about, answers=_answers(environ, about["address"]))
 
 
 def _is_running(environ: Mapping[str, str]) -> bool:
-    """Whether somebody holds the daemon's lock."""
+    """Whether a process holds the daemon's lock."""
     if not places.is_private(places.runtime_folder(environ)):
         return False
     lock = lock_of(environ)
@@ -137,7 +137,7 @@ def detach(environ: Mapping[str, str], arguments: list[str]) -> Status:
     while time.monotonic() < until and process.poll() is None:
         found = status(environ)
         if found is not None and found.answers:
-            process.returncode = 0  # it is to outlive this process: nobody waits for it
+            process.returncode = 0  # it outlives this process; nobody waits for it
             return found
         time.sleep(POLL_SECONDS)
     last = "\n".join(tail(environ, 3))
@@ -161,7 +161,7 @@ def stop(environ: Mapping[str, str]) -> Status:
 
 
 def page_address(environ: Mapping[str, str], scope: str, namespace: str = "") -> str:
-    """An address that opens the page in a browser, once. Raises E_DAEMON."""
+    """A one-time address of the page. Raises E_DAEMON."""
     found = status(environ)
     if found is None:
         hint = "`preread serve --detach` starts one."
@@ -186,7 +186,7 @@ def page_address(environ: Mapping[str, str], scope: str, namespace: str = "") ->
 
 
 def tail(environ: Mapping[str, str], lines: int) -> list[str]:
-    """The last lines of the log; none if there is no log."""
+    """The last lines of the log; empty if there is none."""
     try:
         text = Path(places.log(environ)).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -195,7 +195,7 @@ def tail(environ: Mapping[str, str], lines: int) -> list[str]:
 
 
 def units(environ: Mapping[str, str], platform: str = sys.platform) -> dict[Path, str]:
-    """The files that have the system start the daemon: at login, and by systemd at first use."""
+    """Unit files to start the daemon: at login, or with systemd at the first connection."""
     home = Path(environ.get("HOME") or Path.home())
     program = [sys.executable, "-m", "preread", "serve"]
     if platform == "darwin":
@@ -218,7 +218,7 @@ def units(environ: Mapping[str, str], platform: str = sys.platform) -> dict[Path
 
 
 def install(environ: Mapping[str, str]) -> list[str]:
-    """Write these files; what to run now. Raises E_WRITE."""
+    """Write these files; returns the commands to run next. Raises E_WRITE."""
     found = units(environ)
     for path, text in found.items():
         atomic.write(path, text.encode())

@@ -1,4 +1,4 @@
-"""What every face of the daemon shares: its namespaces, its builds, and how a call is run."""
+"""State shared by all of the daemon's interfaces: namespaces, builds, and how a call runs."""
 
 import os
 import time
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 LOAD = "context.load"
-UNKNOWN = "unknown"  # in metrics, whatever a caller made up
+UNKNOWN = "unknown"  # in metrics, instead of names that callers made up
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Namespace:
 
 
 class Serving:
-    """One daemon's state; it exists while the daemon runs."""
+    """The state of a running daemon."""
 
     def __init__(
         self, environ: Mapping[str, str], tasks: TaskGroup, issuer: "Issuer | None" = None
@@ -65,18 +65,18 @@ class Serving:
 
     @cached_property
     def _environs(self) -> dict[Scope, dict[str, str]]:
-        """The environment of a call with a token: what its scope includes is allowed."""
+        """The environment of a call with a token: its scope replaces the setting `allow`."""
         return {
             scope: self.environ | {"PREREAD_ALLOW": os.pathsep.join(SCOPES[: place + 1])}
             for place, scope in enumerate(SCOPES)
         }
 
     def environ_of(self, peer: Peer) -> dict[str, str]:
-        """A local process is an agent like any other: the settings say what it may do."""
+        """The environment of a peer's call; the settings say what a local process may do."""
         return self.environ if peer.is_local else self._environs[peer.scope]
 
     def root(self, peer: Peer, wanted: str) -> Path:
-        """The root of the namespace that a peer wants. Raises E_NOT_FOUND, E_PROJECT_DIR."""
+        """The root of the namespace that a peer asks for. Raises E_NOT_FOUND, E_PROJECT_DIR."""
         if peer.is_local and Path(wanted).is_absolute():
             root = root_of(Path(wanted))
             if is_project(root):
@@ -84,7 +84,7 @@ class Serving:
         return self.allowed.find(wanted, only=peer.only)
 
     def has_ended(self, peer: Peer, root: Path) -> bool:
-        """Whether what a peer opened has to end: its right to it, or the project's, is gone."""
+        """Whether a peer's streams must end: it, or its project, lost access."""
         try:
             is_open = peer.is_local or root in self.allowed.allowed()
         except PrereadError:  # the list of folders is damaged
@@ -92,8 +92,8 @@ class Serving:
         return peer.has_ended() or not is_open
 
     def _chosen(self, peer: Peer, named: str, wanted: str) -> Path:
-        """The root that a state names, else the one that its request wants."""
-        if named and wanted:  # a name that several have is that of the request's own
+        """The root that a state names, else the one that its request names."""
+        if named and wanted:  # an ambiguous name is resolved to the request's namespace
             root = self.root(peer, wanted)
             if named in {str(root), root.name}:
                 return root
@@ -115,9 +115,9 @@ class Serving:
     async def perform(
         self, peer: Peer, given: State, wanted: str = "", face: str = "http"
     ) -> State:
-        """A state with its outcome. Raises Refused if the peer's scope is not enough.
+        """Run a state; returns it with its outcome. Raises Refused if the scope is too small.
 
-        `wanted` is the namespace for a state that names none; the answer is in the words of `face`.
+        `wanted` is the namespace for states that name none; hints are in the form for `face`.
         """
         begun = time.monotonic()
         try:
@@ -138,7 +138,7 @@ class Serving:
         return shared_state.dump(done)
 
     async def endpoint(self, peer: Peer, root: Path) -> Endpoint:
-        """The MCP endpoint of a namespace for what the peer may do."""
+        """The MCP endpoint of a namespace, for the peer's scope."""
         namespace, key = self.namespace(root), "local" if peer.is_local else peer.scope
         async with namespace.starting:
             if key not in namespace.endpoints:
@@ -161,11 +161,11 @@ class Serving:
             try:
                 await anyio.sleep_forever()
             finally:
-                del namespace.endpoints[key]  # the next call makes another one
+                del namespace.endpoints[key]  # the next call creates a new one
 
     async def tell_subscribers(self, namespace: Namespace, handlers: Handlers) -> None:
         """Pass changed dossiers on to the subscribers of an MCP server, until cancelled."""
-        while True:  # again, after being too slow
+        while True:  # resubscribe after having been too slow
             async with namespace.hub.following() as events:
                 async for event in events:
                     if event.news is not None:
@@ -180,7 +180,7 @@ class Serving:
 async def serving(
     environ: Mapping[str, str], issuer: "Issuer | None" = None
 ) -> AsyncIterator[Serving]:
-    """A daemon's state with its background tasks, which end with the block."""
+    """Create a daemon's state; its background tasks end with the block."""
     async with anyio.create_task_group() as tasks:
         state = Serving(environ, tasks, issuer)
         async with state.jobs:
@@ -189,7 +189,7 @@ async def serving(
 
 
 def _spend(request: Request | None, arguments: Mapping[str, Any]) -> None:
-    """Count the calls in a tool's arguments; their request was counted. Raises E_RATE_LIMIT."""
+    """Count the extra calls in a tool's arguments. Raises E_RATE_LIMIT."""
     peer: Peer | None = request.scope["state"]["peer"] if request is not None else None
     try:
         if peer is not None:
@@ -199,14 +199,14 @@ def _spend(request: Request | None, arguments: Mapping[str, Any]) -> None:
 
 
 def check_scope(peer: Peer, given: State) -> None:
-    """Refuse a state with any method that the peer's scope does not include. Raises Refused."""
+    """Raises Refused if any method of a state is beyond the peer's scope."""
     if peer.is_local:
         return
     for method in _methods(given):
         try:
             operation = dispatch.find(REGISTRY, method)
         except PrereadError:
-            continue  # the answer says so
+            continue  # the answer will say so
         if not includes(peer.scope, operation.effect):
             raise Refused(
                 403,
@@ -216,7 +216,7 @@ def check_scope(peer: Peer, given: State) -> None:
 
 
 def calls_of(given: object) -> int:
-    """How many calls a state, or a message or batch of JSON-RPC, counts for."""
+    """The number of calls in a state, or in a JSON-RPC message or batch."""
     return max(1, len(_methods(given)))
 
 
@@ -240,11 +240,11 @@ def _named(given: State) -> str:
 
 
 def _in_namespace(given: State, root: Path) -> State:
-    """The state with the namespace by the one name that every state in it accepts."""
+    """The state with its namespace as a path, which every nested state accepts."""
     if not _named(given):
         return given
     return given | {"options": given["options"] | {"namespace": str(root)}}
 
 
 async def _nobody(message: str, done: float, total: float) -> None:
-    """Report progress to nobody."""
+    """Discard progress."""

@@ -20,8 +20,8 @@ from preread.operations.shared_state import failure_of
 
 PING_SECONDS = 15.0
 PARALLEL = 4  # calls of one socket that run at a time
-NO_JSON, ENDED, TOO_SLOW = 1007, 1008, 1013  # reasons to close a socket
-Running = dict[str, anyio.CancelScope]  # one socket's calls, by what a message to cancel names
+NO_JSON, ENDED, TOO_SLOW = 1007, 1008, 1013  # WebSocket close codes
+Running = dict[str, anyio.CancelScope]  # one socket's running calls by id
 
 
 def events(serving: Serving, namespace: Namespace, peer: Peer) -> StreamingResponse:
@@ -45,7 +45,7 @@ async def _heard(
     serving: Serving, namespace: Namespace, peer: Peer,
     following: MemoryObjectReceiveStream[Event],
 ) -> AsyncIterator[Event | None]:  # fmt: skip
-    """What is for a follower, and None while nothing is; until it is slow or may not hear it."""
+    """Events for a follower, None while idle; ends if it is too slow or loses access."""
     while True:
         event: Event | None = None
         with anyio.move_on_after(PING_SECONDS):
@@ -64,7 +64,7 @@ def _sse(event: Event) -> str:
 
 
 def _current(serving: Serving, namespace: Namespace) -> list[Event]:
-    """What someone who comes in now has missed: the builds that run."""
+    """The first event for a new follower: the running builds."""
     jobs = serving.jobs.running(namespace.root)
     return [Event("hello", {"builds": [build_data(job) for job in jobs]})]
 
@@ -118,13 +118,13 @@ async def _receive(socket: WebSocket, peer: Peer, perform: rpc.Answer) -> None:
                 if scope := running.get(str(ident)):
                     scope.cancel()
                 continue
-            await free.acquire()  # a client that asks faster than it is answered has to wait
+            await free.acquire()  # back-pressure for clients that send too fast
             calls.start_soon(_answer, socket, peer, message, perform, free, running)
         calls.cancel_scope.cancel()
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - any JSON
-    """The JSON of a message; None if it is none, or too long."""
+    """The JSON of a message; None if it is invalid or too long."""
     if len(text) > MAX_BODY:
         return None
     try:
@@ -148,14 +148,14 @@ async def _answer(
     except Refused as refused:
         answer = _failed(message, refused.error)
     finally:
-        if running.get(ident) is scope:  # a client may use a name twice
+        if running.get(ident) is scope:  # a client may have reused the id
             del running[ident]
     if scope.cancelled_caught:
         error = PrereadError("E_CANCELLED", "The caller cancelled this call.")
         answer = _failed(message, error)
     if answer is not None:
         await _say(socket, answer)
-    free.release()  # only now: else answers that a client does not read would pile up
+    free.release()  # only after sending, or unread answers would pile up
 
 
 def _is_state(message: Any) -> bool:  # noqa: ANN401 - any JSON
@@ -163,7 +163,7 @@ def _is_state(message: Any) -> bool:  # noqa: ANN401 - any JSON
 
 
 def _failed(message: Any, error: PrereadError) -> Any:  # noqa: ANN401 - any JSON
-    """The answer to a message that is not run."""
+    """The answer to a rejected message."""
     failure = failure_of(error)
     if _is_state(message):
         return {"version": 1, **message, "error": failure}
@@ -171,7 +171,7 @@ def _failed(message: Any, error: PrereadError) -> Any:  # noqa: ANN401 - any JSO
 
 
 def _ident(message: Any) -> str:  # noqa: ANN401 - any JSON
-    """How a message to cancel names a call: by its `id`, a state by its `request_id`."""
+    """The id by which a message can be cancelled: `id`, or a state's `request_id`."""
     found = message if isinstance(message, dict) else {}
     if "jsonrpc" not in found:
         metadata = found.get("metadata")

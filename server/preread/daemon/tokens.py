@@ -28,12 +28,12 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Token(Model):
-    """What is kept of a token."""
+    """The stored record of a token."""
 
     id: str
     digest: str
     scope: Scope
-    namespace: str = ""  # the root that it is for; empty for every allowed one
+    namespace: str = ""  # the only root that it may open; empty for all allowed
     created: float
     expires: float | None = None
 
@@ -46,7 +46,7 @@ NOBODY = Token(id="", digest=hashlib.sha256(b"").hexdigest(), scope="read", crea
 
 
 def includes(scope: Scope, needed: Scope) -> bool:
-    """Whether a scope is enough for what needs another one."""
+    """Whether a scope includes the required one."""
     return SCOPES.index(scope) >= SCOPES.index(needed)
 
 
@@ -59,7 +59,7 @@ def seconds(text: str) -> float:
 
 
 class Tokens:
-    """The tokens of one user, in a file that the daemon reads again when it has changed."""
+    """The tokens of one user, in a file that the daemon re-reads when it changes."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         folder = Path(places.state_folder(environ))
@@ -68,7 +68,7 @@ class Tokens:
         self._tokens: dict[str, Token] = {}
 
     def new(self, scope: Scope, namespace: str = "", lifetime: float | None = None) -> str:
-        """A new token, which is not kept as it is. `lifetime` is in seconds."""
+        """Create a token, of which only a hash is stored. `lifetime` is in seconds."""
         ident, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         shown, now = f"{PREFIX}_{ident}_{secret}", time.time()
         token = Token(
@@ -80,7 +80,7 @@ class Tokens:
         return shown
 
     def revoke(self, ident: str) -> None:
-        """Forget a token. Raises E_NOT_FOUND."""
+        """Revoke a token. Raises E_NOT_FOUND."""
         with self._changing():
             left = [token for token in self.all() if token.id != ident]
             if len(left) == len(self.all()):
@@ -89,7 +89,7 @@ class Tokens:
             self._write(left)
 
     def all(self) -> list[Token]:
-        """Every token, also expired ones. Raises E_READ for a file that is damaged."""
+        """All tokens, including expired ones. Raises E_READ if the file is damaged."""
         try:
             found = self._file.stat()
             state = found.st_mtime_ns, found.st_ino
@@ -106,7 +106,7 @@ class Tokens:
         return list(self._tokens.values())
 
     def check(self, shown: str) -> Token | None:
-        """The token that a caller showed, unless it is unknown, revoked or expired."""
+        """The record of a caller's token; None if it is unknown, revoked or expired."""
         self.all()
         parts = SHAPE.fullmatch(shown)
         token = self._tokens.get(parts[1], NOBODY) if parts else NOBODY

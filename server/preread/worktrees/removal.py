@@ -15,7 +15,7 @@ class Work(NamedTuple):
     """Work in a worktree that exists nowhere else."""
 
     dirty: list[str]
-    unmerged: int  # commits not in its base or, without a base, in no other branch
+    unmerged: int  # commits not in its base; without a base, those since its creation
     under_way: str
     detached: str  # the commit that is checked out, unless it is the branch's
     hidden: list[str]  # commits that only the worktree's private refs reach
@@ -45,7 +45,7 @@ def work_in(repository: Repository, record: Record) -> Work:
         _check_inner(repository, path, dirty)
         if entry := undo.entry_of(repository, path):
             hidden = rescue.commits(repository, entry / "refs")
-    # If the base was deleted, nothing counts as merged.
+    # If the base was deleted, every commit since the creation counts as unmerged.
     base = record.base if repository.commit_of(record.base) else record.begun_at
     unmerged = 0
     if tip:

@@ -1,1 +1,1 @@
-"""The page at `/`: what the operations say, as HTML. It decides nothing and stores nothing."""
+"""The page at `/`: results of operations as HTML. It contains no logic and no state of its own."""

@@ -1,4 +1,4 @@
-"""HTML from templates. Whatever a project says is shown as text, its invisible characters too."""
+"""HTML from templates. Text from a project is escaped, and invisible characters made visible."""
 
 import json
 import re
@@ -35,7 +35,7 @@ UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
 def page(name: str, values: Mapping[str, object], status: int = 200) -> Response:
-    """A page, which no cache keeps."""
+    """Render a page, with headers against caching."""
     text = _templates().get_template(name).render(values)
     headers = {**HEADERS, "cache-control": "no-store"}
     return Response(text, status, headers, "text/html")
@@ -66,19 +66,19 @@ def _templates() -> "Environment":
 
 
 def _finalized(value: object) -> object:
-    """Every text that a template prints passes here."""
+    """Show invisible characters in every text that a template prints; Jinja escapes the rest."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def visible(text: str) -> str:
-    """The text with characters that a reader does not see, or that reorder others, written out."""
+    """The text with invisible characters and direction marks written as code points."""
     return dossier.INVISIBLE.sub(
         lambda found: found[0] if found[0] == "\n" else f"⟨U+{ord(found[0]):04X}⟩", text
     )
 
 
 def marked(text: str) -> Markup:
-    """A fact's text, with what is in backticks as code."""
+    """A fact's text, with backticked parts as code."""
     parts, end = [], 0
     for found in CODE.finditer(text):
         parts += [escape(visible(text[end : found.start()]))]
@@ -88,7 +88,7 @@ def marked(text: str) -> Markup:
 
 
 def age(seconds: float | None) -> str:
-    """How long something takes, in the largest unit that fits."""
+    """A duration in the largest unit that fits."""
     if seconds is None:
         return ""
     for size, name in UNITS:
@@ -99,7 +99,7 @@ def age(seconds: float | None) -> str:
 
 
 def when(at: float | None) -> Markup:
-    """A time, by how long ago it was; whole when a reader asks."""
+    """A time as an age; the full time is its tooltip."""
     if not at:
         return Markup("")
     whole = time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
@@ -110,7 +110,7 @@ def when(at: float | None) -> Markup:
 
 
 def call(params: Mapping[str, object]) -> str:
-    """What a call was given, in short."""
+    """A call's params, abbreviated."""
     parts = (
         f"{name}: {one if isinstance(one, str) else json.dumps(one)}"
         for name, one in params.items()

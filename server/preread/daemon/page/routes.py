@@ -1,4 +1,4 @@
-"""The page's routes: letting people in and out, its files, one route per view."""
+"""The page's routes: login and logout, static files, one route per view."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -32,7 +32,7 @@ FIRST = frozenset(path.split("/")[1] for path in VIEWS)
 
 
 def is_page(path: str) -> bool:
-    """Whether whoever is not logged in is shown here how to."""
+    """Whether this path shows visitors who are not logged in how to do so."""
     return path.split("/")[1] in FIRST
 
 
@@ -48,7 +48,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 class Files(StaticFiles):
-    """The page's own files; a browser asks each time whether they changed."""
+    """The page's static files, which a browser revalidates each time."""
 
     async def get_response(self, path: str, scope: Any) -> Response:  # noqa: ANN401 - Starlette's
         found = await super().get_response(path, scope)
@@ -57,13 +57,13 @@ class Files(StaticFiles):
 
 
 class Pages:
-    """What the routes do."""
+    """The handlers of the routes."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
     async def code(self, request: Request) -> Response:
-        """A code for a new visitor: only for processes of this user, over the Unix socket."""
+        """A login code: only for processes of this user, over the Unix socket."""
         peer: Peer = request.scope["state"]["peer"]
         if not peer.is_local:
             raise Refused(403, "Codes for the page are given over the Unix socket.")
@@ -100,7 +100,7 @@ class Pages:
         return show
 
     def _enter(self, request: Request) -> Response:
-        """Exchange a code for a cookie, and have the address without it."""
+        """Exchange a code for a cookie, and redirect to the address without the code."""
         cookie = self._serving.logins.redeem(request.query_params["code"])
         if cookie is None:
             return page("login.html", {"is_wrong": True}, 401)
@@ -113,7 +113,7 @@ class Pages:
 
 
 async def _shown(view: View, visit: Visit) -> Response:
-    """A view, or what is wrong."""
+    """A view, or its error."""
     try:
         if not visit.wanted and len(visit.roots) != 1:
             return page("projects.html", {"visit": visit})

@@ -1,4 +1,4 @@
-"""The views: which operations each asks, and which template shows the answer."""
+"""The views: the operations that each one calls, and its template."""
 
 from itertools import groupby
 from typing import Any
@@ -7,8 +7,8 @@ from preread.daemon.page.visit import Failed, Json, Visit
 from preread.gates.feature_names import slug
 
 AROUND = 80  # nodes of a picture
-FOUND = 12  # of each kind that a search lists
-# What a fact's state says of it, for whoever does not know the words.
+FOUND = 12  # results of each kind in a search
+# Explanations of the states of facts.
 STATES = {
     "quoted": "What it quotes is in the lines that it cites.",
     "computed": "A rule derived it from the code, and can do so again.",
@@ -108,7 +108,7 @@ async def search(visit: Visit) -> Shown:
     for name, (method, params) in calls.items():
         try:
             answers[name] = await visit.ask(method, **params)
-        except Failed as error:  # the others may still have found something
+        except Failed as error:  # the other searches may still have results
             failed.append(str(error))
     words = query.casefold().split()
     features = answers.get("costs", {}).get("features", ())

@@ -1,4 +1,4 @@
-"""One request of somebody who looks at the page: who it is, which project, what it asks."""
+"""One request to the page: its visitor, project and parameters."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ Json = Any
 
 
 class Failed(Exception):  # noqa: N818 - an answer
-    """An operation's error, as its reply has it."""
+    """An operation's error, as in its reply."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -34,7 +34,7 @@ class Failed(Exception):  # noqa: N818 - an answer
 
 
 class Visit:
-    """What views are given."""
+    """The argument of views."""
 
     views = NAMES
 
@@ -51,7 +51,7 @@ class Visit:
 
     @property
     def view(self) -> str:
-        """Which of the views this is."""
+        """The name of the view."""
         path = "/" + self.request.url.path.split("/")[1]
         return "/" if path == "/dossier" else path
 
@@ -65,7 +65,7 @@ class Visit:
         return includes(self._peer.scope, "write")
 
     def given(self, name: str) -> str:
-        """A parameter of the address."""
+        """A query parameter."""
         return str(self.request.path_params.get(name) or self.request.query_params.get(name, ""))
 
     def url(self, path: str, **params: object) -> str:
@@ -76,7 +76,7 @@ class Visit:
         return quote(path) + (f"?{query}" if query else "")
 
     async def ask(self, method: str, **params: object) -> Json:
-        """An operation's result. Raises Failed."""
+        """Call an operation; returns its result. Raises Failed."""
         options: dict[str, Any] = {"namespace": str(self.root)}
         if REGISTRY[method].pages:
             options["limit"] = MANY
