@@ -1,1 +1,1 @@
-"""Documents: their text by pages and sections, what is known about them, tables, references."""
+"""Documents: text by pages and sections, metadata, tables, references."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_UNPACKED = 100_000_000  # bytes, of all members that are read
 MAX_MEMBERS = 20_000
-OLE = b"\xd0\xcf\x11\xe0"  # the container of an encrypted DOCX, and of the formats before it
+OLE = b"\xd0\xcf\x11\xe0"  # the container of an encrypted DOCX, and of older formats
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 DC = "{http://purl.org/dc/elements/1.1/}"
@@ -25,7 +25,7 @@ HEADING = re.compile(r"(?i)(heading|title|berschrift)\s*(\d*)")
 
 
 class Archive:
-    """The members of an archive. Raises Unusable for one that is none, is encrypted or a bomb."""
+    """The members of an archive. Raises Unusable if it is invalid, encrypted or a zip bomb."""
 
     def __init__(self, data: bytes) -> None:
         if data.startswith(OLE):
@@ -42,13 +42,13 @@ class Archive:
             raise Unusable("encrypted", "it is encrypted")
 
     def read(self, name: str) -> bytes:
-        """The bytes of a member; none if there is no such member."""
+        """The bytes of a member; empty if there is no such member."""
         if name not in self.names:
             return b""
         try:
             with self._zip.open(name) as member:
                 data = member.read(self._left + 1)
-        except Exception as error:  # zlib, bz2, lzma and zipfile each have their own
+        except Exception as error:  # zlib, bz2, lzma and zipfile raise different ones
             raise Unusable("damaged", f"its member {name[:80]} is damaged") from error
         self._left -= len(data)
         if self._left < 0:
@@ -56,7 +56,7 @@ class Archive:
         return data
 
     def xml(self, name: str) -> "Element | None":
-        """The root of a member, or None. Entities are refused."""
+        """The root element of a member, or None. XML entities are refused."""
         from xml.etree.ElementTree import ParseError
 
         from defusedxml import DefusedXmlException, ElementTree
@@ -74,7 +74,7 @@ class Archive:
 
 
 def _core(root: "Element | None") -> dict[str, str]:
-    """Dublin Core, as all three formats have it."""
+    """Dublin Core metadata, which all three formats use."""
     found: dict[str, str] = {}
     if root is None:
         return found
@@ -120,7 +120,7 @@ def docx(data: bytes) -> Document:
 
 
 def _about(parts: list[Part], core: "Element | None") -> dict[str, str]:
-    """Without a title of its own, a document has that of its first part."""
+    """Metadata; the default title is that of the first part."""
     title = {"title": parts[0].title} if parts and parts[0].title else {}
     return title | _core(core)
 
@@ -136,7 +136,7 @@ def _row(row: "Element") -> tuple[str, ...]:
 
 
 def _text(block: "Element") -> str:
-    """The text of a paragraph; of what was deleted with tracked changes, nothing (`delText`)."""
+    """The text of a paragraph, without tracked deletions (`delText`)."""
     return "".join(_pieces(block)).strip()
 
 
@@ -216,7 +216,7 @@ def epub(data: bytes) -> Document:
 
 
 def _chapters(package: "Element", folder: str) -> list[str]:
-    """The members that are read, once each: some books list every section of a chapter."""
+    """The members to read, without repeats: some books list every section of a chapter."""
     items = {one.get("id", ""): one.get("href", "") for one in package.iter() if _is(one, "item")}
     hrefs = (items.get(name, "") for name in _attributes(package, "itemref", "idref"))
     files = (unquote(href.partition("#")[0]) for href in hrefs)
@@ -229,7 +229,7 @@ def _incomplete(missing: list[str], count: int) -> Iterator[str]:
 
 
 def _encrypted(archive: Archive) -> set[str]:
-    """The members that are encrypted; often only fonts."""
+    """The encrypted members; often only fonts."""
     listed = archive.xml("META-INF/encryption.xml")
     return {unquote(uri) for uri in _attributes(listed, "CipherReference", "URI")}
 

@@ -1,4 +1,4 @@
-"""Reads one document in a process with limits; answers with one JSON text."""
+"""Reads one document in a process with limits, and prints it as JSON."""
 
 import hashlib
 import json
@@ -9,14 +9,14 @@ from importlib import import_module
 from preread.documents.model import Document, Unusable
 from preread.infra.reading import plain_bytes
 
-MEMORY = 1_500_000_000  # bytes of address space, of which pdfium's own code maps a part
+MEMORY = 1_500_000_000  # bytes of address space, part of which is pdfium's code
 SECONDS = 30  # of processor time
 MAX_CHARACTERS = 20_000_000
 TOO_LARGE = f"reading it takes more than {MEMORY / 1e9:g} GB of memory"
 
 
 def limit() -> None:
-    """Limit this process, where the platform can."""
+    """Limit this process, if the platform supports it."""
     try:
         import resource
     except ImportError:
@@ -27,7 +27,7 @@ def limit() -> None:
 
 
 def answer(read: Callable[[bytes], Document], data: bytes) -> dict[str, object]:
-    """The document, or why there is none."""
+    """The document, or the error."""
     try:
         document = read(data)
         if sum(len(line) for part in document.parts for line in part.lines) > MAX_CHARACTERS:

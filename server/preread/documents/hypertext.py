@@ -11,7 +11,7 @@ BLOCKS = frozenset(
 )
 HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "iframe", "object"})
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-# Names of <meta> -> what they say; those for scholarly indexes come first.
+# Names of <meta> -> metadata keys; names for scholarly indexes come first.
 META = {"citation_title": "title", "dc.title": "title", "citation_author": "authors",
         "dc.creator": "authors", "author": "authors", "citation_doi": "doi",
         "citation_publication_date": "date", "dc.date": "date", "date": "date"}  # fmt: skip
@@ -22,7 +22,7 @@ def read(data: bytes) -> Document:
 
 
 def decoded(data: bytes) -> str:
-    """By its byte order mark, what it declares, or as UTF-8."""
+    """Decode by the byte order mark, else by the declared encoding, else as UTF-8."""
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         return data.decode("utf-16", "replace")
     named = re.search(rb"(?i)charset\s*=\s*[\"']?([\w-]{1,30})", data[:2048])
@@ -146,7 +146,7 @@ class _Reader(HTMLParser):
             self._lines.append(text)
 
     def end_part(self, tag: str) -> None:
-        """End a part, as a heading begins or the document ends."""
+        """End a part at a heading or at the end of the document."""
         self._end_line()
         if self._lines:
             self.parts.append(Part(tuple(self._lines), self._title))

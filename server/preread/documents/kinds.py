@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """One format. `reader` is a function of this package; `package` one that it needs."""
+    """One format. `reader` is a function of this package; `package` is a package that it needs."""
 
     reader: str
     in_child: bool
@@ -25,7 +25,7 @@ KINDS = {
     ".xhtml": HTML,
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
-    ".rst": Kind("plain.rst", True),  # docutils takes its time
+    ".rst": Kind("plain.rst", True),  # docutils is slow
     ".txt": TEXT,
     ".text": TEXT,
 }

@@ -5,14 +5,14 @@ from typing import Any
 
 
 class Unusable(Exception):  # noqa: N818 - what a document is
-    """A document that no text can be read from: a reason from REASONS, and a message."""
+    """A document from which no text can be read: a reason from REASONS, and a message."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 
 
-# Why a document could not be read -> whether a limit stopped it.
+# Reasons why a document cannot be read -> whether the reason is a limit.
 REASONS = {
     "encrypted": False,
     "damaged": False,
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """All that a reader found. Of `about`: title, authors, date, doi, language, pages."""
+    """A document's content. Keys of `about`: title, authors, date, doi, language, pages."""
 
     parts: tuple[Part, ...]
     about: dict[str, str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""PDF by pdfium: the text of each page, and what its information dictionary says.
+"""PDF by pdfium: the text of each page, and the metadata of its information dictionary.
 
-pdfium does not run scripts. It may abort on a hostile file, so that it belongs in a child.
+pdfium does not run scripts. It may crash on a hostile file, so it runs in a child process.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from preread.documents.model import Document, Part, Table, Unusable
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
-MAX_PAGES = 5_000  # ordinary ones take 2 to 7 ms each of the child's 30 s
+MAX_PAGES = 5_000  # an ordinary page takes 2 to 7 ms of the child's 30 s
 # A word that was divided at the end of a line. pdfium writes U+0002 instead of a hyphen and the end
 # of the line, whatever follows; before a capital or a digit it is a hyphen: UTF-8.
 HYPHEN = re.compile("[\ufffe\u00ad](?:\r?\n)?|\x02(?=[^\\W\\d_A-Z])")
@@ -66,7 +66,7 @@ def _page(pdf: "PdfDocument", number: int) -> tuple[Part, list[Table]]:
 
 
 def _about(pdf: "PdfDocument") -> dict[str, str]:
-    """Without what is damaged."""
+    """Metadata, without damaged entries."""
     found = {"pages": str(len(pdf))}
     with suppress(Exception):
         given = pdf.get_metadata_dict(skip_empty=True)

@@ -1,6 +1,6 @@
-"""Tables of a PDF's page, by its ruled lines: cells between lines, else columns between blanks.
+"""Tables on a PDF's page, found by ruled lines: cells between lines, or columns between blanks.
 
-What has no horizontal lines above, below and, without vertical ones, inside is not seen.
+A table needs horizontal lines above and below and, if it has no vertical lines, inside.
 """
 
 import ctypes
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage  # type: ignore[import-untyped]
 
-NEAR = 3.0  # points: lines that are nearer are one
-SHORT = 12.0  # of a line that can bound a cell
-GAP = 7.0  # between two columns
-MAX_PATHS = 3_000  # of a page; with more it is a drawing
+NEAR = 3.0  # points; lines closer than this are merged
+SHORT = 12.0  # points; shorter lines are ignored
+GAP = 7.0  # points; minimum between two columns
+MAX_PATHS = 3_000  # of a page; more means a drawing
 MAX_RULES = 120  # horizontal ones
 Rows = tuple[tuple[str, ...], ...]
 
 
 class Rule(NamedTuple):
-    """A straight line: where it is, and from where to where it goes along the other axis."""
+    """A straight line: its position on one axis, and its extent along the other."""
 
     at: float
     begin: float
@@ -28,7 +28,7 @@ class Rule(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A character's place."""
+    """A character's bounding box."""
 
     left: float
     bottom: float
@@ -37,7 +37,7 @@ class Box(NamedTuple):
 
 
 def tables(page: "PdfPage", text_page: "PdfTextPage") -> list[Rows]:
-    """The tables of a page, the highest first."""
+    """The tables of a page, from the top."""
     across, down = _rules(page)
     if not 2 <= len(across) <= MAX_RULES:
         return []
@@ -52,7 +52,7 @@ def tables(page: "PdfPage", text_page: "PdfTextPage") -> list[Rows]:
 
 
 def _best(text_page: "PdfTextPage", rules: Sequence[Rule], down: list[Rule]) -> tuple[Rows, int]:
-    """The largest table that begins at the first rule, and how many rules it takes; else 1."""
+    """The largest table that starts at the first rule, and its number of rules; else none and 1."""
     for end in range(len(rules), 1, -1):
         inside = rules[:end]
         rows = _ruled(text_page, inside, down) or _blank(text_page, inside)
@@ -79,7 +79,7 @@ Point = tuple[float, float]
 
 
 def _segments(page: "PdfPage") -> Iterator[tuple[Point, Point]]:
-    """The straight pieces of the page's paths."""
+    """The straight segments of the page's paths."""
     from pypdfium2 import raw
 
     for number, one in enumerate(page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH])):
@@ -102,7 +102,7 @@ def _segments(page: "PdfPage") -> Iterator[tuple[Point, Point]]:
 
 
 def _joined(rules: list[Rule]) -> list[Rule]:
-    """Each line once, in order: pieces that touch are one, and both edges of a thin bar are."""
+    """Merged lines in order: touching segments are one, and so are both edges of a thin bar."""
     found: list[Rule] = []
     for rule in sorted(rules):
         place = next(
@@ -124,7 +124,7 @@ def _joined(rules: list[Rule]) -> list[Rule]:
 
 
 def _groups(across: list[Rule]) -> list[list[Rule]]:
-    """Horizontal lines that begin and end below each other."""
+    """Groups of horizontal lines with the same ends."""
     found: list[list[Rule]] = []
     for rule in across:
         group = next((one for one in found if _is_below(rule, one[0])), None)
@@ -140,7 +140,7 @@ def _is_below(rule: Rule, other: Rule) -> bool:
 
 
 def _ruled(text_page: "PdfTextPage", across: Sequence[Rule], down: list[Rule]) -> Rows:
-    """The cells between lines of both directions; none if there are no two columns."""
+    """The cells of a grid of lines; none if there are fewer than two columns."""
     top, bottom = across[0], across[-1]
     height = top.at - bottom.at
     inside = [
@@ -156,7 +156,7 @@ def _ruled(text_page: "PdfTextPage", across: Sequence[Rule], down: list[Rule]) -
 
 
 def _cuts(boxes: list[Box], at: float) -> bool:
-    """Whether a vertical line goes through a word."""
+    """Whether a vertical line cuts through a word."""
     if any(box.left + 1 < at < box.right - 1 for box in boxes):
         return True
     before = [box for box in boxes if at - NEAR < box.right <= at + 1]
@@ -169,7 +169,7 @@ def _cuts(boxes: list[Box], at: float) -> bool:
 
 
 def _blank(text_page: "PdfTextPage", across: Sequence[Rule]) -> Rows:
-    """The columns between blanks that run through all lines below the second rule."""
+    """Columns separated by blanks that run through all lines below the second rule."""
     if len(across) < 3:
         return ()
     top, second, bottom = across[0], across[1], across[-1]
@@ -186,7 +186,7 @@ def _blank(text_page: "PdfTextPage", across: Sequence[Rule]) -> Rows:
 
 
 def _boxes(text_page: "PdfTextPage") -> list[Box]:
-    """The characters of a page that are not blank."""
+    """The boxes of a page's non-blank characters."""
     text = text_page.get_text_range(errors="replace")
     count = text_page.count_chars()
     shown = (place for place in range(count) if len(text) != count or not text[place].isspace())
@@ -194,7 +194,7 @@ def _boxes(text_page: "PdfTextPage") -> list[Box]:
 
 
 def _blanks(boxes: list[Box]) -> list[float]:
-    """The middles of the vertical strips that no character is in."""
+    """The middles of vertical strips without characters."""
     found, end = [], None
     for box in sorted(boxes):
         if end is not None and box.left - end > GAP:
@@ -204,7 +204,7 @@ def _blanks(boxes: list[Box]) -> list[float]:
 
 
 def _between_lines(boxes: list[Box]) -> list[float]:
-    """The middles between lines of text, from the top."""
+    """The middles of the gaps between lines of text, from the top."""
     found, end = [], None
     for box in sorted(boxes, key=lambda one: -one.top):
         if end is not None and box.top < end:
@@ -216,14 +216,14 @@ def _between_lines(boxes: list[Box]) -> list[float]:
 def _cells(
     text_page: "PdfTextPage", boxes: list[Box], columns: list[float], rows: list[float]
 ) -> Rows:
-    """The texts between these lines; none if they are no table: most cells are empty or joined."""
+    """The texts between these lines; none if most cells are empty or joined, which is no table."""
     within = [box for box in boxes if rows[-1] < box.bottom and box.top < rows[0]]
     if any(_cuts(within, at) for at in (columns[0], columns[-1])):
-        return ()  # a frame of something else
+        return ()  # a frame around something else
     found = []
     for top, bottom in pairwise(rows):
         inside = [box for box in boxes if bottom < (box.bottom + box.top) / 2 < top]
-        # What goes through a line between columns is in one cell with what is before it.
+        # Text that crosses a line between columns belongs to the cell where it starts.
         kept = [at for at in columns[1:-1] if not _cuts(inside, at)]
         bounds = [columns[0], *kept, columns[-1]]
         cells = [

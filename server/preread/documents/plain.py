@@ -12,13 +12,13 @@ from preread.syntax.headings import markdown_headings, rst_headings
 FIELD = re.compile(r"(?i)^:?(title|author|authors|date|doi|lang|language)\s*:\s*(.+)$")
 RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
 KEYS = {"author": "authors", "lang": "language"}
-MAX_RST = 300_000  # characters, beyond which docutils takes too long
-# No file is opened, no setting of the machine counts, and errors in the markup are not reported.
+MAX_RST = 300_000  # characters; docutils takes too long for more
+# Open no files, read no configuration of the machine, and report no errors in the markup.
 DOCUTILS = {
     "file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True,
     "report_level": 5, "halt_level": 6, "line_length_limit": MAX_RST,
 }  # fmt: skip
-MAX_HEAD = 60  # lines that may say what the document is
+MAX_HEAD = 60  # lines in which to look for metadata
 
 
 def text(data: bytes) -> Document:
@@ -52,7 +52,7 @@ def rst(data: bytes) -> Document:
 def _rst_tables(
     lines: list[str], starts: list[tuple[int, str]]
 ) -> tuple[tuple[Table, ...], tuple[str, ...]]:
-    """Its tables of all kinds, by docutils, which opens no other file here."""
+    """The tables of all kinds, by docutils, which opens no other file here."""
     try:
         nodes, core = import_module("docutils.nodes"), import_module("docutils.core")
     except ImportError:
@@ -61,7 +61,7 @@ def _rst_tables(
         return (), ("its tables were not read: it is too long",)
     try:
         tree = core.publish_doctree("\n".join(lines), settings_overrides=DOCUTILS)
-    except Exception:  # whatever it makes of damaged markup
+    except Exception:  # docutils may raise anything for damaged markup
         return (), ("its tables were not read: docutils cannot parse it",)
     bounds = [start for start, _ in _bounds(lines, starts)]
     found = []
@@ -75,7 +75,7 @@ def _rst_tables(
 
 
 def _divided(lines: list[str], starts: list[tuple[int, str]]) -> tuple[Part, ...]:
-    """Parts that begin on these lines; what is before the first is a part if it has text."""
+    """Parts that start on these lines; any text before the first is a part of its own."""
     bounds = [*_bounds(lines, starts), (len(lines) + 1, "")]
     return tuple(
         Part(tuple(lines[start - 1 : end - 1]), title)
@@ -84,7 +84,7 @@ def _divided(lines: list[str], starts: list[tuple[int, str]]) -> tuple[Part, ...
 
 
 def _bounds(lines: list[str], starts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Where each part begins; what is before the first heading is one if it has text."""
+    """Where each part starts; any text before the first heading is a part of its own."""
     first = starts[0][0] if starts else len(lines) + 1
     return [*([(1, "")] if any(map(str.strip, lines[: first - 1])) else []), *starts]
 
@@ -99,7 +99,7 @@ def _fields(lines: list[str]) -> dict[str, str]:
 
 
 def _tables(parts: tuple[Part, ...]) -> list[Table]:
-    """Tables with pipes, as most dialects of Markdown have them."""
+    """Tables with pipes, as in most dialects of Markdown."""
     found = []
     for number, part in enumerate(parts, 1):
         for place, line in enumerate(part.lines[1:], 1):

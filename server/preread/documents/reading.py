@@ -1,4 +1,4 @@
-"""Read documents of the project: each once, in a child with limits, kept by its digest."""
+"""Read documents of the project in a child with limits; results are cached by digest."""
 
 import hashlib
 import importlib.util
@@ -22,11 +22,11 @@ from preread.infra.reading import plain_bytes
 from preread.project.tree import Tree
 
 MAX_BYTES = 100_000_000
-# Of wall time, for a child that waits. The limit of work is its processor time (30 s), which took
+# Of wall time, for a child that hangs. Work is limited by processor time (30 s), which took
 # more than a minute on a busy machine.
 SECONDS = 300.0
-EDITION = "5"  # changes when a reader does: texts that an older one read are not used
-# The child imports what this process would; it exits at once on SIGINT.
+EDITION = "5"  # raised when a reader changes, so that cached texts of older readers are not used
+# The child has this process's import path, and exits at once on SIGINT.
 PROGRAM = """
 import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -67,7 +67,7 @@ def read(tree: Tree, path: str) -> Loaded:
         found = _in_child(tree, kind.reader, place)
     except Unusable as error:
         raise _failure(path, error) from error
-    with suppress(PrereadError):  # a disk that cannot be written only costs time
+    with suppress(PrereadError):  # if the cache cannot be written, that only costs time
         text = json.dumps(found.document.as_json(), ensure_ascii=False)
         atomic.write(folder / _name(kind, found.digest), text.encode("utf-8", "surrogatepass"))
     return found
@@ -80,12 +80,12 @@ def _function(kind: Kind) -> Callable[[bytes], Document]:
 
 
 def _name(kind: Kind, digest: str) -> str:
-    """The name of the file that a document's text is kept in."""
+    """The name of the cache file for a document's text."""
     return f"{digest[:32]}.{kind.reader}.{EDITION}.json"
 
 
 def known_kind(path: str) -> Kind:
-    """The format of a path. Raises E_DOCUMENT for one that is not read."""
+    """The format of a path. Raises E_DOCUMENT for an unknown one."""
     kind = kind_of(path)
     if kind is None:
         raise PrereadError(

@@ -1,4 +1,4 @@
-"""The works that a document cites, as records, from its list of references."""
+"""The works that a document cites, from its list of references."""
 
 import re
 from collections.abc import Iterator
@@ -7,14 +7,14 @@ from preread.documents.model import Document
 from preread.models import Model
 
 HEADING = re.compile(r"(?i)^\W*(?:\d+\.?\s+)?(references|bibliography|works cited|literature)\W*$")
-# Where the next entry begins: `[12]`, `[Knuth97]`, `12.`; else a line that starts with a name.
+# The start of an entry: `[12]`, `[Knuth97]`, `12.`; else a line that starts with a name.
 MARK = re.compile(r"^\s*(?:\[([A-Za-z0-9+:_-]{1,24})\]|(\d{1,3})\.)\s+(?=\S)")
 NAMED = re.compile(r"^[A-Z][\w'’-]+,? (?:[A-Z]\.|[A-Z][\w-]+).{0,200}?\(?\b(?:19|20)\d\d\b")
 DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>{}]+[^\s\"<>{}.,;)\]]")
 URL = re.compile(r"https?://[^\s<>\"{}]+[^\s<>\"{}.,;)\]]")
 YEAR = re.compile(r"\b(?:19[3-9]|20[0-4])\d\b")
 QUOTED = re.compile(r"[“\"]([^“”\"]{6,250}?)[,.]?[”\"]")
-ENTRY_LINES = 12  # of one entry; what is longer is something else
+ENTRY_LINES = 12  # of one entry; anything longer is something else
 _PERSON = (
     r"(?:[A-Z][\w'’-]+, [A-Z]\.(?:[ -]?[A-Z]\.)*|(?:[A-Z]\. ?)+[A-Z][\w'’-]+|"
     r"[A-Z][\w'’-]+ [A-Z][\w'’-]+)"
@@ -23,7 +23,7 @@ PEOPLE = re.compile(rf"^({_PERSON}(?:(?:,? and |, |; |,? & ){_PERSON})*)")
 
 
 class Reference(Model):
-    """One cited work. What its entry does not say clearly is empty."""
+    """One cited work. Fields that cannot be parsed reliably are empty."""
 
     part: int
     line: int
@@ -37,7 +37,7 @@ class Reference(Model):
 
 
 def references(document: Document) -> tuple[Reference, ...]:
-    """The entries of the last list of references, in their order."""
+    """The entries of the last list of references, in order."""
     return tuple(_entries(_list(document)))
 
 
@@ -53,7 +53,7 @@ def _list(document: Document) -> list[tuple[int, int, str]]:
 
 
 def text_of(document: Document) -> list[tuple[str, ...]]:
-    """The lines of each part; those of its list of references are empty."""
+    """The lines of each part, with those of the list of references emptied."""
     entries, behind = references(document), _list(document)
     if not entries:
         return [part.lines for part in document.parts]
@@ -69,7 +69,7 @@ def text_of(document: Document) -> list[tuple[str, ...]]:
 
 def _entries(lines: list[tuple[int, int, str]]) -> Iterator[Reference]:
     marks = [bool(MARK.match(line)) for *_, line in lines[:40] if line.strip()]
-    is_marked = sum(marks) > 1 or marks[:1] == [True]  # a list of one entry begins with it
+    is_marked = sum(marks) > 1 or marks[:1] == [True]  # a list of one entry starts with it
     begins = MARK if is_marked else NAMED
     entry: list[str] = []
     at = (0, 0)
@@ -103,14 +103,14 @@ def _record(at: tuple[int, int], text: str) -> Reference:
 
 
 def _title(rest: str) -> str:
-    """The first sentence behind the authors and, in round brackets, the year."""
+    """The first sentence after the authors and the year in round brackets, if any."""
     plain = re.sub(r"^[\s.,:;]*(?:\((?:19|20)\d\d\w?\)|(?:19|20)\d\d\w?)?[\s.,:;]*", "", rest)
     sentence = re.split(r"(?<=[^A-Z])[.?!](?:\s|$)", plain, maxsplit=1)[0]
     return sentence if 6 <= len(sentence) <= 250 else ""
 
 
 def doi_of(document: Document) -> str:
-    """The document's own DOI, if it says one before its text begins."""
+    """The document's own DOI, if it is given before the text starts."""
     if doi := document.about.get("doi"):
         return doi
     head = [*document.about.values(), *(line for part in document.parts[:1] for line in part.lines)]

@@ -1,4 +1,4 @@
-"""Which documents count: those that were loaded, and copies of those from outside."""
+"""The loaded documents, and copies of those from outside the project."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ MAX_FILES = 500  # of one call
 
 
 def loaded(layout: Layout) -> dict[str, str]:
-    """Path -> SHA-256 of each document when it was loaded last, sorted. Raises E_READ."""
+    """Path -> SHA-256 of each document when it was last loaded, sorted. Raises E_READ."""
     data = plain_bytes(layout.real(layout.loaded))
     try:
         found = json.loads(data or b"{}")
@@ -30,7 +30,7 @@ def loaded(layout: Layout) -> dict[str, str]:
 
 
 def add(layout: Layout, documents: Mapping[str, str]) -> None:
-    """Note documents as loaded. Raises E_WRITE."""
+    """Record documents as loaded. Raises E_WRITE."""
     place = layout.real(layout.loaded)
     atomic.make_folder(place.parent)
     atomic.make_folder(layout.lock("_documents").parent)
@@ -46,7 +46,7 @@ def add(layout: Layout, documents: Mapping[str, str]) -> None:
 
 
 def files_at(place: Path) -> list[Path]:
-    """A file itself, or the documents in a folder and below, sorted. Raises E_NOT_FOUND."""
+    """The file itself, or all documents below a folder, sorted. Raises E_NOT_FOUND."""
     if place.is_file():
         return [place]
     if not place.is_dir():
@@ -63,6 +63,6 @@ def files_at(place: Path) -> list[Path]:
 
 
 def copy_name(place: Path, data: bytes) -> str:
-    """The name of a copy: it says what it is a copy of, and differs for another content."""
+    """The name of a copy: the original's name, with a digest of the content."""
     stem = slug(place.stem)[:60] or "document"
     return f"{stem}-{hashlib.sha256(data).hexdigest()[:12]}{place.suffix.lower()}"

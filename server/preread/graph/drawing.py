@@ -10,7 +10,7 @@ from preread.graph.model import Edge, Node, NodeKind
 from preread.graph.reading import Found
 from preread.infra.xml_text import clean
 
-# In columns from left to right, so that most edges lead from one to the next.
+# Columns from left to right, ordered so that most edges lead to the next column.
 COLUMNS: tuple[tuple[NodeKind, ...], ...] = (
     ("feature", "ticket"),
     ("decision", "fact"),
@@ -36,7 +36,7 @@ class _Place(NamedTuple):
 
 
 def _rows(found: Found) -> dict[str, _Place]:
-    """The place of each node: in the column of its kind, near the nodes that it is related to."""
+    """The position of each node: in the column of its kind, near its neighbours."""
     near: dict[str, list[str]] = defaultdict(list)
     for edge in found.edges:
         near[edge.source].append(edge.target)
@@ -55,7 +55,7 @@ def _rows(found: Found) -> dict[str, _Place]:
 
 
 def svg(found: Found, title: str) -> str:
-    """The nodes in columns by their kind, with curves between them; the whole texts are titles."""
+    """The nodes in columns by kind, with curves between them; full texts are in the tooltips."""
     places = _rows(found)
     width = 2 * MARGIN + len(COLUMNS) * (WIDTH + GAP) - GAP
     height = max((place.y for place in places.values()), default=TOP) + ROW + MARGIN
@@ -115,7 +115,7 @@ def _box(root: ET.Element, node: Node, place: _Place) -> None:
     box = {"width": str(WIDTH), "height": str(HEIGHT), "rx": "4", "fill": COLOURS[node.kind]}
     ET.SubElement(group, "rect", box)
     name = " ".join(clean(node.name).split())
-    is_path = node.kind in {"file", "document"}  # whose end says more than its beginning
+    is_path = node.kind in {"file", "document"}  # shortened at the start: the end says more
     if len(name) > MAX_LABEL:
         name = f"…{name[1 - MAX_LABEL :]}" if is_path else f"{name[: MAX_LABEL - 1]}…"
     ET.SubElement(group, "text", {"x": "7", "y": "14", "fill": "#ffffff"}).text = name

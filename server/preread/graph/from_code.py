@@ -1,6 +1,6 @@
-"""What the code says of the files that facts cite: definitions, tests, calls, by whom tested.
+"""Nodes and edges from the code that facts cite: definitions, tests, calls, tested files.
 
-Only these files are parsed, and of those that they import only the outlines: one hop.
+Only cited files are parsed, and for the files that they import only the outlines: one hop.
 """
 
 import os
@@ -20,9 +20,9 @@ from preread.syntax import Outline, Symbol, TestCase
 if TYPE_CHECKING:
     from preread.graph.model import EdgeKind
 
-SEEN = "seen:"  # files as they were when edges to them were made
-TESTS = "tests:"  # all files of tests, as they were when the importing ones were looked up
-# Files that are parsed, those first that most facts cite; symbols, callers and callees of each.
+SEEN = "seen:"  # digests of files when edges to them were made
+TESTS = "tests:"  # digests of all test files when their imports were looked up
+# Limits: parsed files, most cited first; and symbols, callers and callees of each.
 MAX_FILES, MAX_SYMBOLS, MAX_IMPORTS, MAX_CALLS = 3_000, 200, 20, 400
 SPAN = re.compile(r":(\d+)(?:-(\d+))?(?=, |$)")  # the lines of each source of an edge
 LAST_NAME = re.compile(r"([^\W\d]\w*)[?!]?\W*$")
@@ -39,7 +39,7 @@ class _File(NamedTuple):
 
 
 def update(services: Services, writer: Writer) -> list[str]:
-    """Bring what the code says up to date; returns the files that it was about."""
+    """Update the nodes and edges from code; returns the files that they were about."""
     connection = writer.connection
     if _is_outdated(services, connection):
         indexer.update(services)
@@ -72,14 +72,14 @@ def update(services: Services, writer: Writer) -> list[str]:
 
 
 def _near(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The files of the graph, those one hop away too, and the digest of each."""
+    """The files of the graph, including those one hop away, each with its digest."""
     sql = """SELECT n.path, coalesce(f.digest, 'gone') FROM nodes n
         LEFT JOIN files f ON f.path = n.path WHERE n.kind = 'file'"""
     return connection.execute(sql).fetchall()
 
 
 def _tests(connection: sqlite3.Connection) -> dict[str, str]:
-    """The digest of each file of tests."""
+    """The digest of each test file."""
     return dict(connection.execute("SELECT path, digest FROM files WHERE role = 'test'"))
 
 
@@ -94,20 +94,20 @@ def _imported_by(connection: sqlite3.Connection, tests: Iterable[tuple[str, str]
 
 
 def _tested_by(connection: sqlite3.Connection, tests: Iterable[str]) -> set[str]:
-    """The files that tests which are gone were about."""
+    """The files that deleted tests were about."""
     sql = """SELECT DISTINCT t.path FROM nodes s JOIN edges e ON e.source = s.id
         AND e.kind = 'tests' JOIN nodes t ON t.id = e.target WHERE s.key = ?"""
     return {path for one in tests for (path,) in connection.execute(sql, (f"file:{one}",))}
 
 
 def _is_outdated(services: Services, connection: sqlite3.Connection) -> bool:
-    """Whether a file that the graph is about is not as the index has it."""
+    """Whether a file of the graph differs from its state in the index."""
     sql = """SELECT n.path, f.size, f.mtime, f.trusted FROM nodes n LEFT JOIN files f
         ON f.path = n.path WHERE n.kind IN ('file', 'document') AND n.path NOT LIKE '.project/%'"""
     root = str(services.layout.root)
     rows = connection.execute(sql).fetchall()
     if rows and connection.execute("SELECT 1 FROM past").fetchone() is None:
-        return True  # the commits were never read, or another process is at it
+        return True  # the commits have not been read, or another process is reading them
     return any(
         _stat(f"{root}/{path}") != known if known[0] is not None else _is_new(services, path)
         for path, *known in rows
@@ -123,12 +123,12 @@ def _stat(path: str) -> list[int]:
 
 
 def _is_new(services: Services, path: str) -> bool:
-    """Whether a cited file is in the project, but not in the index."""
+    """Whether a cited file exists in the project, but not yet in the index."""
     return bool(_stat(f"{services.layout.root}/{path}")) and path in services.tree.files
 
 
 def _most_cited(connection: sqlite3.Connection) -> list[str]:
-    """The cited files; they are ranked only if they are too many, which takes ten times as long."""
+    """The cited files; ranked only if there are too many, because that takes ten times as long."""
     sql = """SELECT DISTINCT n.path FROM nodes n WHERE n.kind IN ('file', 'test') AND EXISTS
         (SELECT 1 FROM edges e WHERE e.target = n.id AND e.kind = 'cites') ORDER BY n.path"""
     found = [path for (path,) in connection.execute(sql)]
@@ -170,7 +170,7 @@ def _citations(connection: sqlite3.Connection, path: str) -> list[_Citation]:
 
 
 class _Span(NamedTuple):
-    """The lines of a definition; sorted, the innermost come first."""
+    """The lines of a definition; the innermost sort first."""
 
     size: int
     start: int
@@ -192,7 +192,7 @@ class _Code:
 
     def write(self) -> None:
         if self.file is None or self.file.role not in {"source", "test", "support"}:
-            return  # it is gone, or its text is not indexed
+            return  # it is deleted, or its text is not indexed
         self._define(self.cache.outline(self.path))
         self._cite()
         imported = self._imported()
@@ -242,7 +242,7 @@ class _Code:
         return [one for one in found if one is not None]
 
     def _call(self, imported: list[_File]) -> None:
-        """Calls to what the file or one that it imports defines, by name."""
+        """Calls, by name, to definitions in the file or in those that it imports."""
         elsewhere = {name: file for file in reversed(imported) for name in file.names}
         text = self.tree.text(self.path) or ""
         for call in self.cache.details(self.path, text).calls[:MAX_CALLS]:
@@ -258,7 +258,7 @@ class _Code:
                 self.writer.edge(caller, kind, target, f"{self.path}:{call.line}")
 
     def _symbol(self, path: str, name: str) -> int | None:
-        """The symbol of another file, which thereby is in the graph."""
+        """A symbol of another file, which is added to the graph."""
         outline = self.cache.outline(path)
         found = next((one for one in outline.symbols if one.name == name), None)
         if found is None:

@@ -1,4 +1,4 @@
-"""What facts say: which dossier each belongs to, what it cites, what it replaces."""
+"""Nodes and edges from facts: their dossiers, what they cite, what they replace."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def update(services: Services, writer: Writer) -> None:
 
 
 def _cited_files(writer: Writer, path: str) -> set[str]:
-    """The files that the facts of a file cited when it was read last."""
+    """The files that a file's facts cited when it was last read."""
     sql = """SELECT DISTINCT n.path FROM origins o JOIN edges e ON e.origin = o.id
         JOIN nodes n ON n.id = e.target WHERE o.name = ? AND e.kind = 'cites'"""
     return {cited for (cited,) in writer.connection.execute(sql, (PREFIX + path,))}
@@ -67,7 +67,7 @@ def _file(services: Services, writer: Writer, path: str) -> set[str]:
 
 
 def _kind(section: str) -> "NodeKind":
-    """What a fact of the project's knowledge is, by its collection."""
+    """The kind of a fact of the project's knowledge, by its collection."""
     return "decision" if section.casefold() == DECISIONS else "fact"
 
 
@@ -82,7 +82,7 @@ def _cited(writer: Writer, texts: list[str]) -> dict[Key, list[str]]:
 
 
 def _key(writer: Writer, ref: Ref) -> Key | None:
-    """The node that a source names; a person's word and an absence name none."""
+    """The node of a source; `said:` and `absent:` sources have none."""
     if ref.kind in {"lines", "path"}:
         return file_node(ref.path)
     if ref.kind == "test":
@@ -111,7 +111,7 @@ def _whole_sha(writer: Writer, prefix: str) -> str:
 
 
 def _superseded(services: Services, writer: Writer, path: str) -> None:
-    """The facts that others replaced."""
+    """The facts that were replaced by others."""
     text = services.tree.read(path) or ""
     lines = text.split("\n")
     draft = dossier.parse(KNOWLEDGE, "", text, retired=True)[0]

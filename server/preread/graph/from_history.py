@@ -1,4 +1,4 @@
-"""What the commits and the test history say of the files that facts cite."""
+"""Edges from commits and the test history, for the files that facts cite."""
 
 import hashlib
 import re
@@ -18,14 +18,14 @@ from preread.reports import history
 from preread.reports.history import Past
 from preread.services import Services
 
-# As the rule `together` of the evidence has it: two files belong together if they often change
+# As in the evidence rule `together`: two files belong together if they often change
 # in the same small commits.
 SMALL, MAX_OWN, MIN_OWN, MIN_SHARED, SHARE, MAX_PARTNERS = 10, 40, 5, 3, 1 / 3, 4
 MAX_FIXES, MAX_FAILURES, MAX_PASTS, MAX_MENDING = 5, 5, 500, 3
 
 
 class Told(NamedTuple):
-    """What the log says of a commit."""
+    """A commit, as the git log has it."""
 
     subject: str
     at: int
@@ -36,7 +36,7 @@ class Told(NamedTuple):
 
 
 class _History:
-    """The commits that are known, by file."""
+    """The known commits by file."""
 
     def __init__(self, services: Services, connection: sqlite3.Connection) -> None:
         every = commits.commits(connection).values()
@@ -57,7 +57,7 @@ class _History:
 
 
 def update(services: Services, writer: Writer, cited: list[str]) -> None:
-    """Bring what the history says of the cited files up to date."""
+    """Update the edges from the history of the cited files."""
     connection = writer.connection
     layout = services.layout
     row = connection.execute("SELECT state FROM past").fetchone()
@@ -100,7 +100,7 @@ def _together(writer: Writer, found: _History, path: str) -> None:
 
 
 def _fixes(writer: Writer, found: _History, path: str) -> None:
-    """The latest commits to a file whose subject says that they fix something."""
+    """The latest commits to a file whose subjects say that they fix something."""
     fixes = [
         one for one in found.by_file[path] if one.sha in found.told and found.told[one.sha].is_fix
     ]
@@ -123,7 +123,7 @@ def _mentioned(writer: Writer, found: _History) -> None:
 
 
 def _failures(services: Services, writer: Writer, found: _History) -> None:
-    """The latest failures of tests in files of the graph, and what mended each."""
+    """The latest failures of tests in the graph's files, and the commit that fixed each."""
     sql = "SELECT path FROM nodes WHERE kind IN ('file', 'test')"
     known = {path for (path,) in writer.connection.execute(sql)}
     for past in history.pasts(services.tree)[:MAX_PASTS]:

@@ -17,8 +17,8 @@ EdgeKind = Literal[
 NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
 EDGE_KINDS: tuple[EdgeKind, ...] = get_args(EdgeKind)
 NodeState = State | Literal["failed", "retired"]
-# Of edges that a rule computed. What follows from a parser or a record is nearly certain; `calls`
-# and `tests` go by names and imports, `fixed-by` by what a commit's subject says.
+# Confidence of computed edges. Results of a parser or a record are nearly certain; `calls`
+# and `tests` are guessed from names and imports, `fixed-by` from a commit's subject.
 CONFIDENCE: dict[str, float] = {
     "belongs-to": 0.95, "supersedes": 0.95, "defines": 0.95, "failed-in": 0.95,
     "tests": 0.8, "calls": 0.7, "fixed-by": 0.6,
@@ -26,7 +26,7 @@ CONFIDENCE: dict[str, float] = {
 
 
 class Node(Model):
-    """One thing that the project knows of."""
+    """A node, such as a file, a symbol or a fact."""
 
     id: str = Field(description="Like `file:src/a.py` or `fact:3f9a01bc`.")
     kind: NodeKind

@@ -14,26 +14,26 @@ ENDS: dict[Direction, tuple[str, ...]] = {
 }  # fmt: skip
 TABLES = ("nodes", "edges", "origins")
 BATCH = 500  # values of one statement
-# A path does not lead through nodes with more edges than this: they connect anything to anything.
+# Paths avoid nodes with more edges than this, which connect everything to everything.
 MAX_FAN, MAX_VISITED, MAX_SAME = 2_000, 50_000, 20
-# What a caller's text may mean, in this order.
+# How a caller's text is matched with nodes, in this order.
 MEANINGS = (
     "n.key = :it",
     "n.key IN ('fact:' || :it, 'feature:' || :it, 'ticket:' || :it)",
     "n.kind IN ('file', 'document') AND n.path = :it",
     "n.kind != 'fact' AND n.name = :it",
     "n.key >= :sha AND n.key < :sha || 'g'",
-    "n.kind = 'fact' AND n.name = :it",  # its whole text, of which there is no index
+    "n.kind = 'fact' AND n.name = :it",  # its full text, which is not indexed
 )
 NODE = "n.id, n.key, n.kind, n.name, n.path, n.line, n.state, n.confidence"
 
 
 class Wanted(NamedTuple):
-    """Which edges a walk follows; no kinds: all."""
+    """The edges that a walk follows; without kinds, all."""
 
     edges: tuple[EdgeKind, ...] = ()
     direction: Direction = "both"
-    confidence: float = 0.0  # at least, of edges
+    confidence: float = 0.0  # minimum
 
 
 class Found(NamedTuple):
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
 
 class _Link(NamedTuple):
-    """An edge, by the rows of its nodes."""
+    """An edge between two nodes, given by row ids."""
 
     source: int
     kind: EdgeKind
@@ -60,7 +60,7 @@ class _Link(NamedTuple):
 
 
 def find(connection: sqlite3.Connection, wanted: str) -> list[Node]:
-    """The nodes that a text can mean: one by its id, else those with its key or name."""
+    """The nodes that a text can refer to: by id, else by key or name."""
     sha = wanted.removeprefix("commit:")[:12]
     values = {"it": wanted, "sha": f"commit:{sha}" if len(sha) >= 7 else "commit:-"}
     for condition in MEANINGS:
@@ -71,7 +71,7 @@ def find(connection: sqlite3.Connection, wanted: str) -> list[Node]:
 
 
 def like(connection: sqlite3.Connection, wanted: str) -> list[str]:
-    """Ids that end in, or else contain, a text; for an error's hint."""
+    """Ids that end with a text, or else contain it; for an error's hint."""
     sql = "SELECT key FROM nodes WHERE instr(lower(key), ?) ORDER BY length(key), key LIMIT 5"
     return [key for (key,) in connection.execute(sql, (wanted.lower(),))]
 
@@ -80,9 +80,9 @@ def listed(
     connection: sqlite3.Connection, kinds: Sequence[NodeKind], text: str, confidence: float,
     limit: int,
 ) -> Found:  # fmt: skip
-    """The nodes of some kinds, or of all, whose names have every word of a text.
+    """The nodes of the given kinds, or of all, whose names contain every word of a text.
 
-    In the order of their ids; of a text, the shortest names first.
+    In the order of ids; with a text, shortest names first.
     """
     words = text.casefold().split()
     where = ["n.confidence >= ?", *["instr(lower(n.name), ?)"] * len(words)]
@@ -115,7 +115,7 @@ def related(
     return _found(connection, list(rows), shown, is_cut=len(links) > limit)
 
 
-# How the graph of a feature is walked: its facts, what they cite, and what belongs to that.
+# The walk for a feature's graph: its facts, what they cite, and what is related to that.
 ABOUT_FEATURE = (
     Wanted(edges=("belongs-to",), direction="in"),
     Wanted(edges=("cites", "supersedes"), direction="out"),
@@ -131,7 +131,7 @@ def around(
     kinds: Sequence[NodeKind] = (),
     between: tuple[EdgeKind, ...] = (),
 ) -> Found:
-    """What is within some steps of a node, which comes first, and the edges `between` all of it."""
+    """The neighbourhood of a node, which comes first, and the edges `between` its nodes."""
     [first] = connection.execute("SELECT id FROM nodes WHERE key = ?", (start,)).fetchone()
     reached, frontier = {first: None}, [first]
     for wanted in steps:
@@ -148,13 +148,13 @@ def around(
     return _found(connection, shown, links, is_cut=len(kept) > len(shown))
 
 
-Ways = dict[int, int | None]  # a node -> the one that it was reached from
+Ways = dict[int, int | None]  # node -> the node from which it was reached
 
 
 def path(connection: sqlite3.Connection, start: str, end: str, wanted: Wanted) -> Found | None:
-    """One of the shortest paths between two nodes, in its order; None without any.
+    """One of the shortest paths between two nodes, in order; None if there is none.
 
-    It is searched from both ends at once, each time from the one with fewer nodes.
+    A bidirectional search: each step extends the smaller frontier.
     """
     sql = "SELECT id FROM nodes WHERE key = ?"
     [first], [last] = (connection.execute(sql, (key,)).fetchone() for key in (start, end))
@@ -177,7 +177,7 @@ def path(connection: sqlite3.Connection, start: str, end: str, wanted: Wanted) -
 def _step(
     connection: sqlite3.Connection, frontier: list[int], own: Ways, other: Ways, wanted: Wanted
 ) -> tuple[list[int], int | None]:
-    """One step further from one end: its new frontier, and where it met the other end's."""
+    """One search step from one end: its new frontier, and the node where the searches met."""
     following: list[int] = []
     narrow = _narrow(connection, frontier)
     for near, far in _pairs(connection, narrow, wanted):
@@ -192,14 +192,14 @@ def _step(
 def _pairs(
     connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted
 ) -> Iterator[tuple[int, int]]:
-    """Each edge of some nodes that a walk follows: that node, and the one at the other end."""
+    """The edges of these nodes that a walk follows, as pairs of a node and its neighbour."""
     for end, other in (("source", "target"), ("target", "source")):
         if end in ENDS[wanted.direction]:
             yield from _followed(connection, f"{end}, {other}", end, rows, wanted)
 
 
 def _narrow(connection: sqlite3.Connection, rows: list[int]) -> list[int]:
-    """Those of the nodes that few enough edges lead into."""
+    """The nodes with few enough incoming edges."""
     wide: set[int] = set()
     for begin in range(0, len(rows), BATCH):
         batch = rows[begin : begin + BATCH]
@@ -211,7 +211,7 @@ def _narrow(connection: sqlite3.Connection, rows: list[int]) -> list[int]:
 
 
 def _way(reached: Ways, row: int) -> list[int]:
-    """The nodes from where two searches met back to where one began."""
+    """The nodes from the meeting point of two searches back to the start of one."""
     rows, at = [], cast("int | None", row)
     while at is not None:
         rows.append(at)
@@ -220,13 +220,13 @@ def _way(reached: Ways, row: int) -> list[int]:
 
 
 def _between(connection: sqlite3.Connection, one: int, other: int, wanted: Wanted) -> _Link:
-    """The surest of the edges between two nodes that a walk follows."""
+    """The edge of highest confidence between two nodes that a walk follows."""
     links = _links(connection, [one], wanted)
     return max((link for link in links if other in link.ends), key=lambda link: link.confidence)
 
 
 def _links(connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted) -> Iterator[_Link]:
-    """The edges of some nodes that a walk follows."""
+    """The edges of these nodes that a walk follows."""
     rows = list(rows)
     for end in ENDS[wanted.direction]:
         yield from map(
@@ -237,9 +237,9 @@ def _links(connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted) 
 def _followed(
     connection: sqlite3.Connection, columns: str, end: str, rows: Iterable[int], wanted: Wanted
 ) -> Iterator[tuple[Any, ...]]:
-    """Columns of the edges with one of these nodes at an end, in the nodes' order by batches."""
+    """Columns of the edges with one of these nodes at an end, batch by batch."""
     kinds = f" AND kind IN ({', '.join('?' * len(wanted.edges))})" if wanted.edges else ""
-    sure = " AND confidence >= ?" if wanted.confidence else ""  # only with it is no index enough
+    sure = " AND confidence >= ?" if wanted.confidence else ""  # not covered by the index
     left = iter(rows)
     while batch := list(islice(left, BATCH)):
         marks = ", ".join("?" * len(batch))
@@ -251,7 +251,7 @@ def _followed(
 def _of_kinds(
     connection: sqlite3.Connection, rows: Iterable[int], kinds: Sequence[NodeKind]
 ) -> list[int]:
-    """Those of the rows whose nodes are of these kinds, in their order."""
+    """The rows whose nodes are of these kinds, in order."""
     rows = list(rows)
     if not kinds:
         return rows
@@ -296,7 +296,7 @@ def _node(row: Sequence[object]) -> Node:
 
 
 class Counts(NamedTuple):
-    """How much there is of everything."""
+    """The numbers of nodes and edges."""
 
     nodes: dict[str, int]
     edges: dict[str, int]
@@ -307,7 +307,7 @@ class Counts(NamedTuple):
 
 
 def counts(connection: sqlite3.Connection, limit: int) -> Counts:
-    """Counts, the nodes that most facts cite, and facts that cite nothing that is known."""
+    """Counts, the most cited nodes, and facts that cite no known node."""
     tally = {
         table: dict(
             connection.execute(f"SELECT kind, count(*) FROM {table} GROUP BY kind ORDER BY kind")  # noqa: S608

@@ -1,4 +1,4 @@
-"""Brings the graph up to date: each part is made again only if what it was made of has changed."""
+"""Updates the graph: each part is rebuilt only if its inputs have changed."""
 
 import sqlite3
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def folders(services: Services) -> "inotify.Wanted":
-    """The folders of the files that the graph is about, and of the results of tests."""
+    """The folders of the graph's files, and of test results."""
     layout = services.layout
     root = str(layout.root)
 

@@ -1,4 +1,4 @@
-"""Writes nodes and edges. Each edge belongs to an origin, and is deleted and made again with it."""
+"""Writes nodes and edges. Each edge belongs to an origin, and is replaced together with it."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ INSERT = """INSERT INTO nodes (key, kind, name, path, line, state, confidence)
 ANY = f"{INSERT} key = excluded.key RETURNING id"
 BEST = f"""{INSERT} kind = excluded.kind, name = excluded.name, path = excluded.path,
     line = excluded.line, state = excluded.state, confidence = excluded.confidence RETURNING id"""
-# Origins of one transaction: each rewrites pages of the indexes all over, and other processes wait
-# meanwhile, half a second where code is parsed.
+# Origins per transaction: each rewrites index pages everywhere, while other processes wait,
+# for half a second where code is parsed.
 TOGETHER = 100
 
 
 class Key(NamedTuple):
-    """A node's identity, and what is known of it where it is mentioned."""
+    """A node's identity, and what is known about it where it is mentioned."""
 
     id: str
     kind: NodeKind
@@ -42,7 +42,7 @@ def node_of_test(path: str, name: str, line: int = 0) -> Key:
 
 
 class Writer:
-    """One update of the graph, on a connection that only it writes with."""
+    """One update of the graph, on a connection that nothing else writes with."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -52,7 +52,7 @@ class Writer:
         self._edges: list[tuple[object, ...]] = []
 
     def digests(self, prefix: str) -> dict[str, str]:
-        """The origins whose names begin like this, and what each was made of."""
+        """The origins with a prefix, each with the digest of its inputs."""
         sql = "SELECT name, digest FROM origins WHERE name >= ? AND name < ?"
         rows = self.connection.execute(sql, (prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)))
         return {name.removeprefix(prefix): digest for name, digest in rows}
@@ -60,9 +60,9 @@ class Writer:
     def each(
         self, names: Sequence[str], write: Callable[[str], None], say: Callable[[float], None]
     ) -> None:
-        """Call `write` for each name, which adds an origin, in few transactions.
+        """Call `write`, which adds an origin, for each name, in few transactions.
 
-        `say` is told before each of them what share is done.
+        `say` gets the finished share before each transaction.
         """
         for begin in range(0, len(names), TOGETHER):
             say(begin / len(names))
@@ -72,7 +72,7 @@ class Writer:
 
     @contextmanager
     def origin(self, name: str, digest: str) -> Iterator[None]:
-        """Replace all that an origin says by what is added in the block."""
+        """Replace everything from an origin by what the block adds."""
         is_part = self.connection.in_transaction
         with nullcontext() if is_part else db.transaction(self.connection):
             self.forget(name)
@@ -96,12 +96,12 @@ class Writer:
         self.connection.execute("DELETE FROM origins WHERE id = ?", found)
 
     def outdate(self, names: Iterable[str]) -> None:
-        """Have these origins made again."""
+        """Mark these origins as outdated, so that they are rebuilt."""
         sql = "UPDATE origins SET digest = '' WHERE name = ?"
         self.connection.executemany(sql, [(name,) for name in names])
 
     def note(self, prefix: str, digests: Mapping[str, str]) -> None:
-        """Make these the origins whose names begin like this; they have no edges."""
+        """Make these the only origins with a prefix; they have no edges."""
         known = self.digests(prefix)
         gone = [(prefix + name,) for name in known.keys() - digests.keys()]
         new = [(prefix + name, digest) for name, digest in digests.items() - known.items()]
@@ -112,7 +112,7 @@ class Writer:
                 self.connection.executemany(sql, new)
 
     def clean(self) -> None:
-        """Delete the nodes that have no edge any more."""
+        """Delete the nodes that have lost their last edge."""
         lonely = """DELETE FROM nodes WHERE id = ? AND NOT EXISTS
             (SELECT 1 FROM edges WHERE source = nodes.id) AND NOT EXISTS
             (SELECT 1 FROM edges WHERE target = nodes.id)"""
@@ -123,7 +123,7 @@ class Writer:
         self._ids.clear()
 
     def node(self, key: Key, *, known_best: bool = False) -> int:
-        """The row of a node, which is added if it is new; `known_best`: this says it best."""
+        """A node's row id; adds it if new. With `known_best`, `key` overwrites older details."""
         row = self._ids.get(key.id)
         if row is None or known_best:
             values = (key.id, key.kind, key.name, key.path, key.line, key.state, key.confidence)
@@ -141,7 +141,7 @@ class Writer:
         state: str = "computed",
         confidence: float | None = None,
     ) -> None:
-        """Add an edge; one from a node to itself says nothing."""
+        """Add an edge; loops are ignored."""
         if source != target:
             sure = CONFIDENCE[kind] if confidence is None else confidence
             self._edges.append((source, kind, target, self._origin, cited, state, round(sure, 2)))

@@ -1,1 +1,1 @@
-"""What documents speak of: entities, relations, the graph of both, its measures and exports."""
+"""Entities and relations of documents, the graph of both, its measures and exports."""

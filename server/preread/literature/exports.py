@@ -1,4 +1,4 @@
-"""A graph and its works in formats that other programs read."""
+"""Exports of a graph and of the cited works, in formats for other programs."""
 
 import csv
 import io
@@ -43,12 +43,12 @@ def _data(**values: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without the control characters that XML has no way to write."""
+    """The text without control characters that XML cannot represent."""
     return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
 
 
 def table(found: Network) -> str:
-    """Edges, a row each; a cell that a spreadsheet would run as a formula gets an apostrophe."""
+    """The edges as CSV; cells that a spreadsheet would run as formulas get an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(

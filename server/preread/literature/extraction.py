@@ -15,8 +15,8 @@ from preread.literature.rules import CODE, ENTITIES, RELATIONS, EntityRule
 from preread.sources import Ref
 
 MAX_SOURCES = 20  # of one entity
-MAX_TOGETHER = 8  # entities of one sentence; a longer list connects anything to anything
-Vocabulary = Sequence[tuple[EntityKind, str]]  # terms that are given
+MAX_TOGETHER = 8  # entities of one sentence; longer lists connect everything to everything
+Vocabulary = Sequence[tuple[EntityKind, str]]  # terms from a schema
 PRONOUNS = frozenset({"it", "that", "this", "which"})
 
 
@@ -40,7 +40,7 @@ def entities(
     threshold: float,
     check: Callable[[], None],
 ) -> list[Entity]:
-    """What the documents name, once each, by the surest rule. `terms` are given."""
+    """The documents' entities, each once, by the rule of highest confidence; also given `terms`."""
 
     def every() -> Iterator[Entity]:
         for paper in papers:
@@ -51,7 +51,7 @@ def entities(
 
 
 def merged(entities: Iterable[Entity], threshold: float) -> list[Entity]:
-    """Each name of a kind once, the most often named first; of several rules, the surest."""
+    """Each name of a kind once, most frequent first, with the rule of highest confidence."""
     found: dict[tuple[EntityKind, str], Entity] = {}
     for one in entities:
         if one.confidence >= threshold:
@@ -73,7 +73,7 @@ def _joined(known: Entity, one: Entity) -> Entity:
 
 
 def named(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
-    """Each entity at each place where a rule sees it."""
+    """Each match of an entity rule, with its place."""
     yield from _authors(paper)
     yield from _cited(paper)
     yield from _in_text(paper, terms)
@@ -107,7 +107,7 @@ def _in_text(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
 
 
 def joined(lines: Sequence[str]) -> tuple[str, Callable[[int], int]]:
-    """Lines as one text with single blanks, and which line a place in it is on."""
+    """Lines joined by single blanks, and a function from an offset to its line."""
     plain = [" ".join(line.split()) for line in lines]
     numbers = [number for number, line in enumerate(plain, 1) if line]
     begins = list(accumulate((len(plain[number - 1]) + 1 for number in numbers), initial=0))
@@ -120,7 +120,7 @@ def _word(term: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
 
 
 def _matches(text: str) -> Iterator[tuple[EntityRule, str, int]]:
-    """What each rule sees in a text, and where; of code, the first rule that sees it has it."""
+    """The matches of each rule in a text, with offsets; code is matched by only one rule."""
     taken: set[int] = set()
     for rule in ENTITIES:
         for match in rule.pattern.finditer(text):
@@ -142,7 +142,7 @@ def _entity(kind: EntityKind, name: str, rule: str, source: str, line: int | Non
 def relations(
     papers: Iterable[Paper], known: Iterable[Entity], said: Iterable[Relation]
 ) -> list[Relation]:
-    """What documents cite, what they mention and together with what, and what they `said`."""
+    """The relations of documents: cited works, mentions, co-mentions, sentences' statements."""
     every = list(papers)
     titles = {paper.title.casefold(): paper.title for paper in every}
     found: list[Relation] = []
@@ -175,7 +175,7 @@ def relations(
 
 
 def _mentions(paper: Paper, parts: dict[int, list[Entity]]) -> Iterator[Relation]:
-    """What a document mentions, and what it mentions in one sentence with what else."""
+    """A document's mentions, and pairs of entities in one sentence."""
     for entity in dict.fromkeys(one for named in parts.values() for one in named):
         yield Relation(
             source=paper.title, kind="mentions", target=entity.name, rule=entity.rule,
@@ -200,7 +200,7 @@ def _together(paper: Paper, part: int, named: list[Entity]) -> Iterator[Relation
 
 
 def stated(papers: Iterable[Paper], check: Callable[[], None]) -> Iterator[Relation]:
-    """The relations that sentences of the documents say."""
+    """The relations that sentences of the documents state."""
     for paper in papers:
         check()
         for part in range(1, len(paper.document.parts) + 1):
@@ -208,12 +208,12 @@ def stated(papers: Iterable[Paper], check: Callable[[], None]) -> Iterator[Relat
 
 
 def _known(one: Reference, titles: dict[str, str]) -> str:
-    """The title as the cited document writes it, if it is one of these."""
+    """The title as the cited document has it, if that is loaded."""
     return titles.get(one.title.casefold(), one.title)
 
 
 def said(paper: Paper, part: int) -> Iterator[Relation]:
-    """The relations that sentences of one part say."""
+    """The relations that sentences of one part state."""
     for line, sentence in passages.sentences(paper.document.parts[part - 1]):
         for rule in RELATIONS:
             for match in rule.pattern.finditer(sentence):

@@ -1,4 +1,4 @@
-"""Figures of a report as SVG, with a title and a description for those who do not see them."""
+"""Figures of a report as SVG, with a title and a description for screen readers."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ COLOURS = {
 
 
 class Shown(NamedTuple):
-    """A node of a figure: its place in the graph, its value, its citations as `[1][2]`."""
+    """A node of a figure: its index in the graph, its value, its citations as `[1][2]`."""
 
     place: int
     value: float
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
 
 def bars(found: Network, shown: Sequence[Shown], title: str) -> str:
-    """A bar for each node, as long as its value."""
+    """A bar chart with one bar per node."""
     height = 2 * MARGIN + ROW * len(shown)
     names = [f"{_name(found, one)}: {one.value:.3f}" for one in shown]
     root = _svg(height, title, "; ".join(names))
@@ -48,7 +48,7 @@ def bars(found: Network, shown: Sequence[Shown], title: str) -> str:
 def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
     """The nodes on a circle, with a line for each relation between two of them.
 
-    What is more than a mention is solid and says what it is; below is what the colours mean.
+    Relations other than mentions are solid and labelled; the legend is below.
     """
     height = 2 * (RADIUS + 2 * MARGIN)
     middle = (WIDTH / 2, height / 2)

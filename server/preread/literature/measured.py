@@ -1,4 +1,4 @@
-"""How often each rule was right: on labelled sentences and in manuals that it was not made on.
+"""How often each rule was right, on labelled sentences and manuals that it was not tuned on.
 
 `python bench/entities.py --write` measures and writes the counts.
 """
@@ -34,7 +34,7 @@ COUNTS: dict[str, tuple[int, int]] = {
     "extends-said": (13, 23),
     "contradicts-said": (7, 8),
 }  # fmt: skip
-UNKNOWN = 0.5  # of a rule that found nothing there
+UNKNOWN = 0.5  # for a rule that matched nothing there
 
 
 def confidence(rule: str) -> float:

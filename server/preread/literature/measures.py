@@ -9,12 +9,12 @@ from itertools import count
 
 Neighbours = Sequence[Sequence[int]]
 DAMPING, TOLERANCE, ROUNDS = 0.85, 1e-6, 100
-EXACT_NODES = 2_000  # up to which betweenness is exact; beyond, it is estimated from SAMPLE nodes
+EXACT_NODES = 2_000  # above this, betweenness is estimated from SAMPLE nodes
 SAMPLE = 200
 
 
 def neighbours(size: int, edges: Iterable[tuple[int, int]], *, directed: bool) -> list[list[int]]:
-    """Each node's neighbours, once, in the order of the edges; loops are left out."""
+    """Each node's distinct neighbours, in the order of the edges, without loops."""
     found: list[dict[int, None]] = [{} for _ in range(size)]
     for source, target in edges:
         if source != target:
@@ -63,7 +63,7 @@ def communities(around: Neighbours, check: Callable[[], None]) -> list[int]:
 
 
 def _take_label(node: int, labels: list[int], around: Neighbours) -> bool:
-    """Give a node its neighbours' commonest label, the highest of several; whether it changed."""
+    """Give a node its neighbours' commonest label, ties to the highest; returns if it changed."""
     counts = Counter([labels[other] for other in around[node]])
     most = max(counts.values())
     if counts.get(labels[node]) == most:
@@ -73,7 +73,7 @@ def _take_label(node: int, labels: list[int], around: Neighbours) -> bool:
 
 
 def _colour_classes(around: Neighbours) -> list[list[int]]:
-    """The nodes by colour, coloured greedily, the one with the most neighbours first."""
+    """The nodes by colour, of a greedy colouring in order of falling degree."""
     colours = [-1] * len(around)
     classes: list[list[int]] = []
     for node in sorted(range(len(around)), key=lambda one: -len(around[one])):
@@ -124,9 +124,9 @@ def _add_paths(start: int, around: Neighbours, found: list[float]) -> None:
 
 
 def bridges(around: Neighbours) -> list[tuple[int, int]]:
-    """The edges without which the graph falls into more pieces, lower node first, sorted."""
-    entered = [-1] * len(around)  # when the search came to a node
-    lowest = [0] * len(around)  # the first node that it reaches without the edge it came by
+    """The edges whose removal disconnects a component, lower node first, sorted."""
+    entered = [-1] * len(around)  # when the search reached a node
+    lowest = [0] * len(around)  # the earliest node it reaches without the edge to its parent
     clock = count()
     found = [
         edge
@@ -140,7 +140,7 @@ def bridges(around: Neighbours) -> list[tuple[int, int]]:
 def _bridges_from(
     root: int, around: Neighbours, entered: list[int], lowest: list[int], clock: Iterator[int]
 ) -> Iterator[tuple[int, int]]:
-    """Those of one piece (Tarjan, 1974), without recursion."""
+    """The bridges of one component (Tarjan, 1974), without recursion."""
     entered[root] = lowest[root] = next(clock)
     stack = [(root, -1, iter(around[root]))]
     while stack:

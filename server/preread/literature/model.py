@@ -15,7 +15,7 @@ LINES = "On which line of each source, by its place; null if that is not known."
 
 
 class Entity(Model):
-    """What documents speak of."""
+    """Something that documents name."""
 
     kind: EntityKind
     name: str

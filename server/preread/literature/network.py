@@ -1,4 +1,4 @@
-"""A graph of entities and relations: made, restricted by a schema, kept by its content's digest."""
+"""Graphs of entities and relations, restricted by a schema, stored by digest."""
 
 import hashlib
 import re
@@ -39,7 +39,7 @@ class Schema(Model):
 
 
 class Link(Model):
-    """An edge between two nodes, by their places."""
+    """An edge between two nodes, given by index."""
 
     source: int
     kind: RelationKind
@@ -49,7 +49,7 @@ class Link(Model):
 
 
 class Made(Model):
-    """What a graph was made of."""
+    """The inputs of a graph."""
 
     documents: dict[str, str] = Field(description="Path -> SHA-256.")
     rules: str = Field(description="The edition of the rules.")
@@ -64,7 +64,7 @@ class Made(Model):
 
 
 class Network(Model):
-    """Nodes, edges, and what they were made of."""
+    """Nodes, edges, and the inputs."""
 
     nodes: tuple[Entity, ...]
     edges: tuple[Link, ...]
@@ -73,7 +73,7 @@ class Network(Model):
 
 
 def schema_of(text: str | None, path: str) -> Schema:
-    """Raises E_NOT_FOUND without a text, E_USAGE for one that is no schema."""
+    """Parse a schema. Raises E_NOT_FOUND if there is no text, E_USAGE if it is invalid."""
     if text is None:
         raise PrereadError("E_NOT_FOUND", f"There is no schema {path}.")
     try:
@@ -93,7 +93,7 @@ def network(
     schema: Schema,
     made: Made,
 ) -> Network:
-    """The graph of what is allowed. What only a relation names is a WORK or a CONCEPT."""
+    """The graph, as far as the schema allows. Names from relations alone are WORKs or CONCEPTs."""
     nodes: dict[str, Entity] = {}
     years = {}
     for paper in papers:
@@ -123,7 +123,7 @@ def network(
 
 
 def _end(nodes: dict[str, Entity], name: str, relation: Relation, schema: Schema) -> Entity | None:
-    """The node of a relation's end; a new one if the schema has its kind."""
+    """The node at a relation's end; created if the schema allows its kind."""
     kind: EntityKind = "WORK" if relation.kind == "cites" else "CONCEPT"
     key = name.casefold()
     if key not in nodes and (not schema.kinds or kind in schema.kinds):
@@ -140,7 +140,7 @@ def _is_allowed(schema: Schema, kind: RelationKind, source: Entity, target: Enti
 
 
 def pairs(found: Network, *, directed: bool) -> list[tuple[int, int]]:
-    """Source and target of each edge; directed ones without what is only mentioned together."""
+    """Source and target of each edge; if `directed`, without co-mentions."""
     return [
         (one.source, one.target)
         for one in found.edges
@@ -153,7 +153,7 @@ def _place(layout: Layout, name: str) -> Path:
 
 
 def keep(layout: Layout, made: Network) -> str:
-    """Keep a graph in the cache; its name, which is the digest of what is in it."""
+    """Store a graph in the cache; returns its name, a digest of the content."""
     data = made.model_dump_json().encode()
     name = hashlib.sha256(data).hexdigest()[:12]
     atomic.write(_place(layout, name), data)
@@ -161,9 +161,9 @@ def keep(layout: Layout, made: Network) -> str:
 
 
 def kept(layout: Layout, name: str) -> Network:
-    """A graph by its name. Raises E_NOT_FOUND."""
+    """Load a graph by name. Raises E_NOT_FOUND."""
     data = plain_bytes(_place(layout, name)) if ID.fullmatch(name) else None
-    with suppress(ValidationError):  # of an older version
+    with suppress(ValidationError):  # written by an older version
         if data is not None:
             return Network.model_validate_json(data)
     raise PrereadError(

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from preread.literature.model import EntityKind, RelationKind
 
 EDITION = "rules-4"
-# Up to four words; none but the first is a function word.
+# Up to four words, of which only the first may be a function word.
 _STOP = r"(?:an?|and|are|as|at|by|for|from|if|in|is|of|on|or|than|that|the|to|when|which|while|with|without)\b"
 TERM = rf"[A-Za-z][\w.-]*(?<![.-])(?: (?!{_STOP})[A-Za-z][\w.-]*(?<![.-])){{0,3}}"
-_NAME = r"[^\W\d_a-z][\w’'-]+"  # a word that begins with a capital letter, also with an accent
-_PROPER = r"(?!The\b)[^\W\d_a-z](?=[\w’'-]*[^\W\d_A-Z])[\w’'-]+"  # one that is not all capitals
-_MARK = r"\[\d{1,3}(?:(?:, ?|[–-])\d{1,3})*\]"  # of a reference; not an array, like `[0 0 1]`
+_NAME = r"[^\W\d_a-z][\w’'-]+"  # a capitalized word; letters may have accents
+_PROPER = r"(?!The\b)[^\W\d_a-z](?=[\w’'-]*[^\W\d_A-Z])[\w’'-]+"  # the same, not all capitals
+_MARK = r"\[\d{1,3}(?:(?:, ?|[–-])\d{1,3})*\]"  # of a reference; no array, like `[0 0 1]`
 _PERSON = rf"{_NAME}(?: {_NAME}){{1,2}}"
 _CONSTANT = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
 _KEY = r"[A-Za-z][\w-]*(?:[._-]\w+)+"
@@ -22,7 +22,7 @@ _ERRNO = "|".join(sorted(errno.errorcode.values()))
 _FAILS = r"(?:abort|answer|code|end|error|fail|fault|logs?|raise|reject|report|refuse|return|see|stop)\w*"
 _FILES = (r"(?:ac|afm|am|app|bat|c|cc|cfg|class|com|conf|cpp|css|csv|dat|dll|edu|el|eps|exe|fig|gif|gov|gz|h|html?|in|ini|io|jar|jpe?g|js|json|lock|log|md|mo|"
           r"net|o|org|otf|pdf|pf[ab]|pl|png|pot?|ps|py|rb|rd[as]|rst|sh|so|sql|svg|tar|tex|tgz|toml|ttf|txt|xml|ya?ml|zip)")  # fmt: skip
-# What the last word of a name makes it.
+# The kind of a name by its last word.
 _BODIES = (r"(?:Academy|Agency|Association|Authority|Board|Centre|Center|College|Commission|Committee|Consortium|Council|Department|Federation|"
            r"Foundation|Hospital|Institute|Laborator(?:y|ies)|Ministry|Organi[sz]ation|Society|University|Union|Users Group)")  # fmt: skip
 _LEGAL = r"(?:AB|AG|B\.V\.|Corp\.?|Corporation|GmbH|Inc\.?|LLC|Ltd\.?|Oyj?|PLC|plc|S\.A\.|SE)"
@@ -32,7 +32,7 @@ _METHODS = (r"(?:algorithm|annealing|averaging|clustering|descent|equation|estim
 _KNOWN_METHODS = r"(?:annealing|averaging|clustering|descent|hashing|optimi[sz]ation|regression|replication|sampling|scheduling|sort)"
 _OPENERS = r"(?!(?:An?|After|All|And|Any|As|At|Both|But|By|Each|Every|For|If|In|It|Its|Many|Most|No|Of|On|Our|See|Since|Some|That|The|Their|There|These|They|This|Those|To|Use|We|What|When|With)\b)"
 _INSIDE = (
-    r"(?<=[\w,(] )"  # not the first word of a sentence, which begins with a capital letter anyway
+    r"(?<=[\w,(] )"  # not the first word of a sentence, which is always capitalized
 )
 _DEFINES = (r"(?:refers? to|denotes|means that|is defined as|"
             r"is the (?:ability|act|amount|art|degree|extent|practice|process|property|ratio|strategy|tendency) (?:of|that|to))")  # fmt: skip
@@ -47,7 +47,7 @@ DEFINITIONS = tuple(map(re.compile, (
 
 
 class EntityRule(NamedTuple):
-    """One rule; the first group of a match is the name. Of code, the first rule that sees it has it."""
+    """One rule; a match's first group is the name. Code goes to the first rule that matches."""
 
     name: str
     kind: EntityKind
@@ -111,7 +111,7 @@ RELATIONS = (
         rf"(?:an? |its |the )?`?(?!{_STOP})({TERM})")),
 )  # fmt: skip
 CODE = frozenset({"ROUTE", "ERROR_CODE", "SETTING", "SYMBOL"})
-ELSEWHERE = ("metadata", "author", "reference", "schema")  # what is not found by a pattern
+ELSEWHERE = ("metadata", "author", "reference", "schema")  # rules that are not patterns
 NAMES = tuple(
     dict.fromkeys((*ELSEWHERE, *(rule.name for rule in ENTITIES), *(it.name for it in RELATIONS)))
 )

@@ -1,1 +1,1 @@
-"""What people and agents told the project: decisions, lessons, notes, as facts in knowledge.md."""
+"""Memory: decisions, lessons and notes of people and agents, as facts in knowledge.md."""

@@ -1,6 +1,6 @@
 """A file of remembered facts: its entries, and changes to single lines of it.
 
-People edit these files, too. A change touches only the lines that it is about; every other byte
+People edit these files, too. A change touches only the lines that it has to; every other byte
 stays: comments, order, line ends.
 """
 
@@ -15,12 +15,12 @@ from preread.errors import PrereadError
 from preread.models import Fact, Section
 
 NAME, TITLE = "knowledge.md", "# Knowledge"
-SIMILAR, MAX_SIMILAR = 0.6, 5  # the share of common words from which two facts may be the same
+SIMILAR, MAX_SIMILAR = 0.6, 5  # minimum share of common words for two facts to be similar
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One remembered fact. `note` is what its comment says; a person's own line may have none."""
+    """One remembered fact. `note` is its parsed comment; a person's line may have none."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ class Entry:
 
 
 class Added(NamedTuple):
-    """What became of a new fact: `added`, `merged` with an equal one, `revived` or `known`."""
+    """The outcome for a new fact: `added`, `merged` with an equal one, `revived` or `known`."""
 
     id: str
     state: str
@@ -71,7 +71,7 @@ class Book:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Every fact, in the order of the file; lines with the same id and words are one."""
+        """All facts in file order; lines with the same id and words are one entry."""
         found: dict[tuple[str, str], Entry] = {}
         retired = fact_notes.retired(self._rows)
         for section in self._sections:
@@ -90,7 +90,7 @@ class Book:
         return tuple(entry for entry in self.entries if not entry.is_retired)
 
     def find(self, wanted: str) -> Entry | None:
-        """The entry with an id or a text; one that is in use comes first."""
+        """The entry with an id or a text; preferably one in use."""
         words = words_of(wanted)
         for entry in (*self.live, *self.entries):
             own = (entry.id, dossier.fact_id(NAME, entry.text))
@@ -101,7 +101,7 @@ class Book:
     # -- changes
 
     def add(self, collection: str, text: str, cited: Iterable[str], note: dict[str, str]) -> Added:
-        """Add a fact; one in the same words gets its sources and tags instead."""
+        """Add a fact; if one with the same words exists, add the sources and tags to that."""
         old = self.find(text)
         if old is not None:
             return self._merge(old, cited, note)
@@ -131,7 +131,7 @@ class Book:
         return Added(old.id, "revived" if old.is_retired else "merged")
 
     def set_note(self, entry: Entry, values: Mapping[str, str]) -> None:
-        """Give an entry this note; values that are empty are left out."""
+        """Set an entry's note; empty values are left out."""
         for line in entry.lines:
             bullet, comments = self._split(line)
             note = fact_notes.written(comments, {"id": entry.id} | dict(values))
@@ -143,7 +143,7 @@ class Book:
         self._insert(collection, entry.text, entry.sources, comments, instead_of=entry.lines)
 
     def heal(self) -> None:
-        """Make one line of those that a merge of branches kept of the same entry."""
+        """Join the lines that a merge of branches left for one entry."""
         while double := next(
             (one for one in self.entries if len(one.lines) > 1 and one.note), None
         ):
@@ -163,7 +163,7 @@ class Book:
         comments: str,
         instead_of: Iterable[int] = (),
     ) -> None:
-        """Add a line at the end of a collection; every other line keeps its meaning."""
+        """Add a line at the end of a collection; the sources of other lines stay unambiguous."""
         meant = [fact.sources for fact in self._facts if fact.line not in instead_of]
         self._delete(instead_of)
         at = self._end_of(collection)
@@ -174,12 +174,12 @@ class Book:
         self._changed()
         meant.insert(sum(fact.line < at + len(added) for fact in self._facts), cited)
         for fact, wanted in zip(self._facts, meant, strict=False):
-            if fact.sources != wanted:  # a short path would now be that of another file
+            if fact.sources != wanted:  # the short path would now refer to another file
                 own = self._split(fact.line)[1]
                 self._write(fact.line, f"{_bullet(fact.text, map(_full, wanted))} {own}".rstrip())
 
     def _end_of(self, collection: str) -> int | None:
-        """The row after the last fact of a collection, or after its heading; None without one."""
+        """The row after a collection's last fact, or its heading; None if it does not exist."""
         wanted = collection.casefold()
         same = [one for one in self._sections if one.heading.casefold() == wanted]
         if not same:
@@ -190,7 +190,7 @@ class Book:
         return line + self._rows[line].startswith("Source:")
 
     def _cite(self, entry: Entry, more: Iterable[str]) -> None:
-        """Add sources to those that an entry's first line ends with."""
+        """Add sources to an entry's first line."""
         bullet, comments = self._split(entry.lines[0])
         if brackets.are_sources(brackets.split_sources(bullet)[1]):
             bullet = f"{bullet[:-1]}, {', '.join(map(_full, more))})"
@@ -218,12 +218,12 @@ class Book:
 
 
 def words_of(text: str) -> str:
-    """A text as equal facts have it: without case, white space, and a full stop at its end."""
+    """A text normalized for comparison: case, white space and a final full stop do not count."""
     return " ".join(text.split()).casefold().rstrip(" .!")
 
 
 def similar(book: Book, text: str) -> list[tuple[float, Entry]]:
-    """Other facts in use that have most words in common with a text, most similar first."""
+    """Other facts in use that share most of their words with a text, most similar first."""
     own = _tokens(text)
     found = []
     for entry in book.live:
@@ -239,11 +239,11 @@ def _tokens(text: str) -> set[str]:
 
 
 def _united(first: Entry, second: Entry) -> Entry:
-    """Two lines of the same entry as one; what the first says goes."""
+    """Two lines of the same entry as one; the first takes precedence."""
     tags = ", ".join(dict.fromkeys((*first.tags, *second.tags)))
     note = {**second.note, **first.note} | ({"tags": tags} if tags else {})
     if note.get("forgotten") == "elsewhere":
-        del note["forgotten"]  # the mark itself is in the other line
+        del note["forgotten"]  # only the other line is marked as forgotten
     cited = tuple(dict.fromkeys((*first.sources, *second.sources)))
     return replace(first, sources=cited, lines=(*first.lines, *second.lines), note=note)
 
@@ -254,7 +254,7 @@ def _bullet(text: str, cited: Iterable[str]) -> str:
 
 
 def _full(source: str) -> str:
-    """A source that no earlier line of the file gives another meaning."""
+    """A source whose path earlier lines of the file cannot make ambiguous."""
     ref = sources.parse(source)
     if ref is None or ref.kind not in dossier.FILE_KINDS or source.startswith("<"):
         return source

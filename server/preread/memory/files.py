@@ -40,7 +40,7 @@ def edit(layout: Layout, change: Callable[[Book], T], *, personal: bool) -> T:
             result = change(book)
             if not book.is_changed:
                 return result
-            # Editors take no lock, so look again; what is left is the moment of the replacement.
+            # Editors take no lock, so check again; only the replacement itself is unprotected.
             if _bytes(layout, personal=personal) == data:
                 for part in atomic.parts(path.parent, path.name):
                     atomic.remove(part)
@@ -86,5 +86,5 @@ def _bytes(layout: Layout, *, personal: bool) -> bytes | None:
 
 
 def _decoded(data: bytes | None) -> str | None:
-    """Bytes that are no text survive a change as they are."""
+    """Decode so that invalid bytes survive a change."""
     return None if data is None else data.decode("utf-8", "surrogateescape")
