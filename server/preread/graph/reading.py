@@ -239,7 +239,7 @@ def _followed(
 ) -> Iterator[tuple[Any, ...]]:
     """Columns of the edges with one of these nodes at an end, batch by batch."""
     kinds = f" AND kind IN ({', '.join('?' * len(wanted.edges))})" if wanted.edges else ""
-    sure = " AND confidence >= ?" if wanted.confidence else ""  # not covered by the index
+    sure = " AND confidence >= ?" if wanted.confidence else ""  # which no index covers
     left = iter(rows)
     while batch := list(islice(left, BATCH)):
         marks = ", ".join("?" * len(batch))

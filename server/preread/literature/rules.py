@@ -31,9 +31,7 @@ _METHODS = (r"(?:algorithm|annealing|averaging|clustering|descent|equation|estim
             r"mechanism|normali[sz]ation|optimi[sz]ation|protocol|regression|replication|sampling|scheduling|sort|test|transform)")  # fmt: skip
 _KNOWN_METHODS = r"(?:annealing|averaging|clustering|descent|hashing|optimi[sz]ation|regression|replication|sampling|scheduling|sort)"
 _OPENERS = r"(?!(?:An?|After|All|And|Any|As|At|Both|But|By|Each|Every|For|If|In|It|Its|Many|Most|No|Of|On|Our|See|Since|Some|That|The|Their|There|These|They|This|Those|To|Use|We|What|When|With)\b)"
-_INSIDE = (
-    r"(?<=[\w,(] )"  # not the first word of a sentence, which is always capitalized
-)
+_INSIDE = r"(?<=[\w,(] )"  # not the first word of a sentence, which is always capitalized
 _DEFINES = (r"(?:refers? to|denotes|means that|is defined as|"
             r"is the (?:ability|act|amount|art|degree|extent|practice|process|property|ratio|strategy|tendency) (?:of|that|to))")  # fmt: skip
 _VAGUE = r"(?!(?:default|example|following|here|latter|only|other|result|second|similarly|there|third|value|where)\b)"
