@@ -123,7 +123,7 @@ def _mentioned(writer: Writer, found: _History) -> None:
 
 
 def _failures(services: Services, writer: Writer, found: _History) -> None:
-    """The latest failures of tests in the graph's files, and the commits that may have fixed each."""
+    """The latest failures of tests in the graph's files, and commits that may have fixed them."""
     sql = "SELECT path FROM nodes WHERE kind IN ('file', 'test')"
     known = {path for (path,) in writer.connection.execute(sql)}
     for past in history.pasts(services.tree)[:MAX_PASTS]:
