@@ -15,7 +15,9 @@ import pytest
 
 import _worktree_sequences
 from _faces import answer
+from _files_project import disk, fill, make_read_only
 from _trees import write
+from _whole import sized
 from conftest import Cli, git, make_repository
 from preread.infra import subprocesses
 from preread.layout import Layout
@@ -494,3 +496,112 @@ async def test_gits_folder_of_a_worktree_is_found_by_a_relative_path_too(shop: P
     (entry / "gitdir").write_text("../../../.worktrees/one/.git\n")
     repository = open_repository(Services(Layout(shop), Settings(), run=subprocesses.run))
     assert undo.entry_of(repository, at) == entry
+
+
+LONG = {f"long-{number}.txt": f"{number}\n" * 2000 for number in range(5)}
+NEWER = {name: text.replace("\n", " new\n") for name, text in LONG.items()}
+
+
+async def to_merge(root: Path) -> None:
+    at = Path((await call(root, "create", name="one"))["path"])
+    write(at, {**NEWER, "new.py": "n\n"})
+    (at / "link").unlink()
+    (at / "link").symlink_to("new.py")
+    commit(at)
+    commit(root, other_txt="o\n" * 1500)
+
+
+async def to_resolve(root: Path) -> None:
+    at = Path((await call(root, "create", name="one"))["path"])
+    commit(at, shop_py="PRICE = 1\n", long_1="x\n" * 2000)
+    commit(root, shop_py="PRICE = 2\n", long_2="x\n" * 2000)
+
+
+async def in_conflict(root: Path) -> None:
+    await to_resolve(root)
+    assert (await call(root, "merge", name="one"))["status"] == "conflicts"
+
+
+async def to_remove(root: Path) -> None:
+    await in_conflict(root)
+    at = root / ".worktrees/one"
+    write(at, {"staged.py": "s\n" * 4000})
+    git(at, "add", "staged.py")
+    write(at, {"staged.py": "later\n"})
+
+
+FILLED = {
+    "merge": (to_merge, "merge", {"how": "merge"}, 22),
+    "rebase": (to_merge, "merge", {"how": "rebase"}, 24),
+    "conflicts": (to_resolve, "merge", {}, 12),
+    "abort": (in_conflict, "merge", {"action": "abort"}, 8),
+    "remove": (to_remove, "remove", {"force": True}, 10),
+    "diff": (to_remove, "diff", {}, 3),
+    "list": (to_remove, "list", {}, 2),
+}
+
+
+def looks(root: Path) -> tuple[str, ...]:
+    """What a person sees: the base's checkout, and the worktree."""
+    at = root / ".worktrees/one"
+    there = [git(at, "status", "--porcelain"), git(at, "ls-files", "-s")] if at.exists() else []
+    return git(root, "status", "--porcelain"), *there
+
+
+@pytest.mark.parametrize("what", FILLED)
+async def test_a_disk_that_is_full_at_any_stage_leaves_the_base_whole_and_a_later_call_works(
+    tmp_path: Path, what: str
+) -> None:
+    prepare, method, params, most = FILLED[what]
+    named = params if method == "list" else {"name": "one", **params}
+    with disk(tmp_path / "disk", "8m") as full:
+        root = write(full / "shop", {**FILES, **LONG, "shop.py": "PRICE = 42\n"})
+        (root / "link").symlink_to("shop.py")
+        make_repository(root)
+        await prepare(root)
+        shutil.copytree(root, tmp_path / "before", symlinks=True)
+        before, base = looks(root), git(root, "rev-parse", "main")
+        failures = 0
+        for pages in sized(sorted({0, 1, most // 3, most * 2 // 3}), range(most)):
+            shutil.rmtree(root)
+            shutil.copytree(tmp_path / "before", root, symlinks=True)
+            (full / "room").write_bytes(b"x" * 4096 * pages)
+            filler = fill(full)
+            (full / "room").unlink()
+            done = await call(root, method, **named)
+            filler.unlink()
+            if "code" in done:
+                failures += 1
+                assert done["code"] in {"E_WORKTREE", "E_WRITE"}
+                said = f"{done['message']} {done['hint']}"
+                assert "disk" in said, said
+                assert git(root, "status", "--porcelain") == before[0], pages
+                assert git(root, "rev-parse", "main") == base
+                if what == "remove":
+                    assert looks(root) == before, pages
+                done = await call(root, method, **named)
+            assert "code" not in done, (pages, done)
+            assert git(root, "status", "--porcelain") == before[0], pages
+            assert git(root, "fsck", "--no-dangling", "--no-progress") == ""
+            assert not list((root / ".git").rglob("*.lock"))
+            if what in {"merge", "rebase"}:
+                assert git(root, "show", "main:long-4.txt") == (root / "long-4.txt").read_text()
+                assert (root / "link").readlink() == Path("new.py")
+            if what == "remove":
+                assert git(root, "show", f"{done['kept']}^2:staged.py") == "s\n" * 4000
+        assert failures or what in {"diff", "list"}
+
+
+async def test_a_read_only_disk_is_an_error_for_what_writes_only(tmp_path: Path) -> None:
+    with disk(tmp_path / "disk", "8m") as place:
+        root = write(place / "shop", FILES)
+        make_repository(root)
+        await call(root, "create", name="one")
+        make_read_only(place)
+        for method, params in (("merge", {}), ("remove", {"force": True}), ("create", {})):
+            name = "two" if method == "create" else "one"
+            done = await call(root, method, name=name, **params)
+            assert done["code"] in {"E_WORKTREE", "E_WRITE"}, done
+            assert "read-only" in done["message"], done
+        assert [row["name"] for row in (await call(root, "list"))["worktrees"]] == ["one", ""]
+        assert (await call(root, "diff", name="one"))["files"] == []

@@ -4,12 +4,14 @@ The base's own checkout never gets conflicts: it is fast-forwarded completely or
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
-from preread.worktrees import listing, records
+from preread.worktrees import listing, moving, records, repair
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, conflicts, failed
 
@@ -30,35 +32,51 @@ class Merged(NamedTuple):
 def start(repository: Repository, name: str, how: How, into: str = "") -> Merged:
     """Merge. Raises E_WORKTREE if the worktree is not clean, or the base cannot be moved."""
     with repository.locked("_merge"), repository.locked(name) as held:
+        repair.settle(held, name)
+        if move := records.read_move(held.layout):
+            moving.finish(held, move)
         record = records.need(held, name)
         base = target(held, record, into)
         path = records.path_of(held, name)
         _check_clean(held, record, path)
-        records.write(held.layout, record.model_copy(update={"stage": "merging"}))
-        merged = _merged(held, record, path, base, how)
+        with _noted(held, record, path):
+            merged = _merged(held, record, path, base, how)
         # So that `continue` merges into the same branch.
         kept = base if merged.conflicts else record.base
         records.write(held.layout, record.model_copy(update={"base": kept}))
         return merged
 
 
-def _merged(repository: Repository, record: Record, path: Path, base: str, how: How) -> Merged:
+@contextmanager
+def _noted(repository: Repository, record: Record, path: Path) -> Iterator[None]:
+    """Record that a merge is running, and undo it if it fails.
+
+    If the disk is too full even for that, the record stays, and the next call undoes the merge.
+    """
+    records.write(repository.layout, record.model_copy(update={"stage": "merging"}))
     try:
-        for _ in range(TRIES):
-            tip, old = repository.commit_of(record.branch), repository.commit_of(base)
-            if repository.is_ancestor(tip, old):
-                return Merged("up_to_date", old)
-            is_behind = repository.is_ancestor(old, tip)
-            new = tip if is_behind else _joined(repository, record, path, base, how)
-            if not new:
-                return Merged("conflicts", "", tuple(conflicts(repository, path)))
-            if advance(repository, base, old, new):
-                return Merged("merged", new)
-    except PrereadError as error:
-        if error.details.get("reason"):  # refused before anything was changed
-            records.write(repository.layout, record)
+        yield
+    except PrereadError:
+        with suppress(PrereadError):
+            undoing = repository.uncancelled()
+            if what := listing.under_way(undoing, path):
+                undoing.run(what, "--abort", at=path)
+            if not listing.changes(undoing, path):
+                records.write(repository.layout, record)
         raise
-    records.write(repository.layout, record)
+
+
+def _merged(repository: Repository, record: Record, path: Path, base: str, how: How) -> Merged:
+    for _ in range(TRIES):
+        tip, old = repository.commit_of(record.branch), repository.commit_of(base)
+        if repository.is_ancestor(tip, old):
+            return Merged("up_to_date", old)
+        is_behind = repository.is_ancestor(old, tip)
+        new = tip if is_behind else _joined(repository, record, path, base, how)
+        if not new:
+            return Merged("conflicts", "", tuple(conflicts(repository, path)))
+        if advance(repository, base, old, new):
+            return Merged("merged", new)
     raise failed(f"{records.short(base)} kept moving.", "Try again.", reason="moving")
 
 
@@ -72,18 +90,20 @@ def _joined(repository: Repository, record: Record, path: Path, base: str, how: 
             reason="diverged",
         )
     if how == "rebase":
-        done = repository.run("rebase", "-q", base, at=path, must=False)
-        if done.status and not listing.under_way(repository, path):
-            repository.run("rebase", "-q", base, at=path)
-        return "" if done.status else repository.commit_of(record.branch)
+        return _joined_there(repository, record, path, "rebase", "-q", base)
     if both := _merge_commit(repository, record, base):
         return both
-    done = repository.run("merge", "-q", "--no-edit", base, at=path, must=False)
-    if done.status == 0:  # merge-tree saw conflicts, but git merged: use its commit
-        return repository.commit_of(record.branch)
-    if not listing.under_way(repository, path):
-        repository.run("merge", "-q", "--no-edit", base, at=path)
-    return ""
+    # Even where merge-tree saw conflicts, git may merge: then its commit is used.
+    return _joined_there(repository, record, path, "merge", "-q", "--no-edit", base)
+
+
+def _joined_there(repository: Repository, record: Record, path: Path, *words: str) -> str:
+    """The commit that a merge or rebase in the worktree made; empty with conflicts."""
+    done = repository.run(*words, at=path, must=False)
+    if done.status and not conflicts(repository, path):
+        said = done.err.decode("utf-8", "replace")[-500:]
+        raise failed(f"git {words[0]} failed in {record.name}.", "", git=said)
+    return "" if done.status else repository.commit_of(record.branch)
 
 
 def _merge_commit(repository: Repository, record: Record, base: str) -> str:
@@ -122,7 +142,12 @@ def advance(repository: Repository, base: str, old: str, new: str) -> bool:
         return False
     move = records.Move(branch=base, at=str(at), old=old, new=new)
     records.write_move(repository.layout, move)
-    done = repository.run("merge", "-q", "--ff-only", new, at=at, must=False)
+    try:
+        done = repository.run("merge", "-q", "--ff-only", new, at=at, must=False)
+    except PrereadError as error:
+        if error.details.get("because") == "write":
+            moving.put_back(repository.uncancelled(), move)
+        raise
     records.write_move(repository.layout, None)
     if done.status and repository.commit_of(base) == old:
         said = done.err.decode("utf-8", "replace")
@@ -140,20 +165,21 @@ def advance(repository: Repository, base: str, old: str, new: str) -> bool:
 def update(repository: Repository, name: str) -> Merged:
     """Merge new commits of the base into a worktree; with conflicts, nothing is changed."""
     with repository.locked(name) as held:
+        repair.settle(held, name)
         record = records.need(held, name)
         base = target(held, record, "")
         path = records.path_of(held, name)
         _check_clean(held, record, path)
         if held.is_ancestor(base, record.branch):
             return Merged("up_to_date", held.commit_of(record.branch))
-        records.write(held.layout, record.model_copy(update={"stage": "merging"}))
-        # The base comes first: a fast-forward then leaves its own line of commits as it was.
-        both = _merge_commit(held, record, base)
-        how = ("--ff-only", both) if both else ("--no-edit", base)
-        done = held.run("merge", "-q", *how, at=path, must=False)
-        found = tuple(conflicts(held, path))
-        if listing.under_way(held, path):
-            held.run("merge", "--abort", at=path)
+        with _noted(held, record, path):
+            # The base comes first: a fast-forward then leaves its own line of commits as it was.
+            both = _merge_commit(held, record, base)
+            how = ("--ff-only", both) if both else ("--no-edit", base)
+            done = held.run("merge", "-q", *how, at=path, must=False)
+            found = tuple(conflicts(held, path))
+            if listing.under_way(held, path):
+                held.run("merge", "--abort", at=path)
         records.write(held.layout, record)
         if done.status and not found:
             said = done.err.decode("utf-8", "replace")[-500:]
@@ -189,6 +215,8 @@ def abort(repository: Repository, name: str) -> Merged:
         record = records.need(held, name)
         path = records.path_of(held, name)
         what = _need_under_way(held, record, path)
+        # Git refuses for files of another time than it noted, also if they are unchanged.
+        held.run("update-index", "-q", "--refresh", at=path, must=False)
         held.run(what, "--abort", at=path)
         return Merged("aborted", held.commit_of(record.branch))
 

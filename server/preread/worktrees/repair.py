@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preread.infra import atomic
-from preread.infra.reading import plain_bytes
-from preread.worktrees import records, removal, undo
-from preread.worktrees.records import Move, Record, path_of
+from preread.worktrees import moving, records, removal, undo
+from preread.worktrees.records import Record, path_of
 from preread.worktrees.repository import Repository
 
 # Older git lock files were left by a kill: a running git holds them only briefly.
@@ -58,7 +57,7 @@ def repair(repository: Repository) -> list[str]:
     if records.read_move(repository.layout) is not None:
         with repository.locked("_merge") as held:
             if move := records.read_move(held.layout):
-                said.append(_finish_move(held, move))
+                said.append(moving.finish(held, move))
     said += _half_created(repository)
     for record, what in list(broken(repository)):
         with repository.locked(record.name) as held:
@@ -66,6 +65,17 @@ def repair(repository: Repository) -> list[str]:
             if records.read(held.layout, record.name) == record:
                 said.append(f"{record.name}: {what}{_repair_one(held, record)}")
     return said
+
+
+def settle(repository: Repository, name: str) -> None:
+    """Undo a failed or killed merge in a worktree. The caller holds its lock."""
+    record = records.read(repository.layout, name)
+    if record is not None and record.stage == "merging" and _is_there(repository, record):
+        _take_back(repository, record)
+
+
+def _is_there(repository: Repository, record: Record) -> bool:
+    return path_of(repository, record.name) in _known(repository)
 
 
 def _half_created(repository: Repository) -> Iterator[str]:
@@ -84,7 +94,7 @@ def _repair_one(repository: Repository, record: Record) -> str:
         undo.creation(repository, record)
     elif record.stage == "removing":
         undo.removal(repository, record)
-    elif record.stage == "merging" and path in _known(repository):
+    elif record.stage == "merging" and _is_there(repository, record):
         return _take_back(repository, record)
     elif not undo.inner(repository, path):
         kept = undo.gone(repository, record)
@@ -106,50 +116,6 @@ def _take_back(repository: Repository, record: Record) -> str:
         repository.run("clean", "-q", "-f", "-d", at=path)
     records.write(repository.layout, record.model_copy(update={"stage": "ready"}))
     return kept
-
-
-def _finish_move(repository: Repository, move: Move) -> str:
-    """Finish a fast-forward during which git was killed.
-
-    Each file of the checkout is old, new, missing or the start of the new one. Any other content is
-    somebody's work, and git then refuses.
-    """
-    at, name = Path(move.at), records.short(move.branch)
-    if repository.commit_of(move.branch) == move.old and repository.checkout_of(move.branch) == at:
-        raw = ("diff", "--raw", "-z", "--no-renames", "--no-abbrev", move.old, move.new)
-        fields = repository.names(*raw, at=at)
-        done = [
-            path for about, path in zip(fields[::2], fields[1::2], strict=True)
-            if _is_new(repository, at / path, path, about.split())
-        ]  # fmt: skip
-        if done:
-            repository.run("add", "-A", "--", *done, at=at)
-        repository.run("merge", "-q", "--ff-only", move.new, at=at)
-    records.write_move(repository.layout, None)
-    return f"{name}: finished moving it forward"
-
-
-def _is_new(repository: Repository, file: Path, path: str, about: list[str]) -> bool:
-    """Whether git had already written this file; a half-written one is restored."""
-    new_mode, old, new = about[1], about[2], about[3]
-    if not file.exists() and not file.is_symlink():
-        if set(new) != {"0"} and set(old) != {"0"}:
-            repository.run("checkout", "-q", "--", path, at=_top(file, path))
-        return set(new) == {"0"}
-    if set(new) == {"0"} or file.is_symlink() or not file.is_file() or not new_mode.startswith("1"):
-        return False
-    if repository.out("hash-object", "--", str(file), at=_top(file, path)) == new:
-        return True
-    blob, here = repository.run("cat-file", "blob", new).out, plain_bytes(file) or b""
-    if blob.startswith(here):
-        atomic.remove(file)
-        if set(old) != {"0"}:
-            repository.run("checkout", "-q", "--", path, at=_top(file, path))
-    return False
-
-
-def _top(file: Path, path: str) -> Path:
-    return file.parents[len(Path(path).parts) - 1]
 
 
 def stale_locks(repository: Repository, now: float | None = None) -> list[Path]:

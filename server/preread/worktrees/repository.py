@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,11 +18,14 @@ from preread.services import Progress, Services
 
 SECONDS = 600.0  # checking out a large repository takes minutes
 LOCK_SECONDS = 10.0
+LEAST_SPACE = 2**16  # bytes; git needs some for each index that it writes
 REASONS = (
-    (rb"No space left on device|File too large", "the disk is full"),
+    (rb"No space left on device|File too large|Out of diskspace", "the disk is full"),
     (rb"Disk quota exceeded", "the disk quota is used up"),
     (rb"Read-only file system", "the file system is read-only"),
     (rb"Permission denied", "permission denied"),
+    # Git does not always say why.
+    (rb"(?i)(unable to|couldn't|could not) write", "a file cannot be written"),
 )
 # Repository settings that make git run programs. The person's own are trusted: Git LFS needs them.
 PROGRAMS = re.compile(rb"^(filter\..+\.(?:clean|smudge|process)|merge\..+\.driver)$", re.DOTALL)
@@ -60,14 +64,15 @@ class Repository:
     def run(
         self, *arguments: str, at: Path | None = None, feed: bytes = b"", must: bool = True
     ) -> Done:
-        """Run git. Raises E_WORKTREE if it times out, or if it fails and `must` is set."""
+        """Run git. Raises E_WORKTREE if it times out, cannot write, or fails and `must` is set."""
         services = self.services
         done = git.run(
             services.run, at or self.top, (*self.options, *arguments), services.environ,
             SECONDS, services.progress.check, feed=feed, inherit=self.inherit, index=self.index,
         )  # fmt: skip
+        must = must or bool(_reason(done))
         if why := git.failure(arguments, done, SECONDS, must=must):
-            raise _failure(why, done)
+            raise _failure(why, done, self.common)
         if done.status == git.MISSING:
             raise failed("git is not installed.", "Install git 2.38 or newer.")
         return done
@@ -102,6 +107,9 @@ class Repository:
         except TimeoutError as error:
             message = f"Another call is changing the worktree {name}."
             raise failed(message, "Try again when it has ended.", name=name) from error
+        except OSError:
+            with atomic.write_errors(path):
+                raise
         try:
             yield replace(self, inherit=lock.inherited)
         finally:
@@ -157,10 +165,17 @@ class Repository:
         return None
 
 
-def _failure(why: str, done: Done) -> PrereadError:
-    for pattern, reason in REASONS:
-        if re.search(pattern, done.err):
-            return failed(f"{why}: {reason}.", "Free some disk space or fix the permissions.")
+def _reason(done: Done) -> str:
+    """Why git could not write; empty if it could, or that was not it."""
+    return next((reason for pattern, reason in REASONS if re.search(pattern, done.err)), "")
+
+
+def _failure(why: str, done: Done, place: Path) -> PrereadError:
+    # Git may fail for want of space and say something else, that a file "is not uptodate".
+    full = "the disk is full" if shutil.disk_usage(place).free < LEAST_SPACE else ""
+    if reason := _reason(done) or full:
+        hint = "Free some disk space or fix the permissions, then call again."
+        return failed(f"{why}: {reason}.", hint, because="write")
     lines = [line for line in _text(done.err).strip().split("\n") if line]
     return failed(f"{why}.", "", git=[line[:300] for line in lines[-20:]])
 
@@ -214,7 +229,7 @@ def _main_tree(listed: Done, common: Path) -> Path:
         return Path(first[0].removeprefix("worktree ")).resolve()
     if common.name == ".git":  # a half-created worktree keeps git from listing any
         return common.resolve().parent
-    raise _failure("git worktree list failed", listed)
+    raise _failure("git worktree list failed", listed, common)
 
 
 def _harmless(keys: bytes) -> Iterator[str]:
