@@ -18,10 +18,10 @@ CODES: dict[str, Code] = {
     "E_METHOD": Code(-32601, USAGE, "there is no operation of that name"),
     "E_AGENT": Code(-32000, FAILED, "an agent or a run of agents failed"),
     "E_WORKTREE": Code(
-        -32001, FAILED, "a worktree cannot be created, merged or removed as things are"
+        -32001, FAILED, "a worktree cannot be created, merged or removed in its current state"
     ),
-    "E_SEARCH": Code(-32002, FAILED, "the search of what is known cannot use its index"),
-    "E_ISSUE": Code(-32010, USAGE, "not an issue's number, or no issue of that number is here"),
+    "E_SEARCH": Code(-32002, FAILED, "the index of facts cannot be used for a search"),
+    "E_ISSUE": Code(-32010, USAGE, "not an issue number, or the project has no issue with it"),
     "E_FEATURE_NAME": Code(
         -32031, USAGE, "not a valid feature name; `details.slug` is one, if the name has one"
     ),
@@ -38,15 +38,15 @@ CODES: dict[str, Code] = {
         -32007, FAILED, "a file cannot be written: disk full, read-only or not permitted"
     ),
     "E_READ": Code(
-        -32015, FAILED, "a file or folder exists and cannot be read, or git does not answer"
+        -32015, FAILED, "a file or folder exists but cannot be read, or git does not answer"
     ),
     "E_TIMEOUT": Code(
         -32020, FAILED, "a build, a search or an agent did not finish within its deadline"
     ),
     "E_BUSY": Code(
-        -32035, FAILED, "as many builds of the project wait for their turn as `max_waiting` allows"
+        -32035, FAILED, "too many builds of the project are waiting already (`max_waiting`)"
     ),
-    "E_CANCELLED": Code(-32009, INTERRUPTED, "the last caller that waited for the build went away"),
+    "E_CANCELLED": Code(-32009, INTERRUPTED, "it was cancelled, or its last caller went away"),
     "E_CHECK": Code(
         -32033, FAILED, "the published dossier breaks format rules or has invalid sources"
     ),
@@ -62,7 +62,7 @@ CODES: dict[str, Code] = {
         -32016, USAGE, "the operation is for people, or the settings do not allow its effect"
     ),
     "E_REMEMBER": Code(
-        -32017, FAILED, "a fact may not be kept, such as a secret or one with an invalid source"
+        -32017, FAILED, "a fact cannot be remembered, as for a secret or an invalid source"
     ),
     "E_DAEMON": Code(
         -32018, FAILED, "the daemon runs already, does not run, or cannot listen where it should"
@@ -70,7 +70,7 @@ CODES: dict[str, Code] = {
     "E_DOCUMENT": Code(
         -32040,
         FAILED,
-        "a document cannot be read: encrypted, damaged, of no known format; see `details.reason`",
+        "a document cannot be read: encrypted, damaged, unknown format; see `details.reason`",
     ),
     "E_DOCUMENT_LIMIT": Code(
         -32041,
@@ -80,7 +80,7 @@ CODES: dict[str, Code] = {
     "E_EXTRA": Code(
         -32042, FAILED, "an optional package is missing; the hint says how to install it"
     ),
-    # Why the static builder stood in: codes of `degraded` and `partial` replies, not of errors.
+    # Why the static builder took over: codes in `degraded` and `partial` replies, not of errors.
     "E_CLI": Code(-32034, FAILED, "Claude Code is not installed, too old or cannot be started"),
     "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was rejected"),
     "E_SERVER": Code(
@@ -136,8 +136,8 @@ class PrereadError(Exception):
         return f"{self.code}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
 
-class Unreadable(PrereadError):  # noqa: N818 - a state of a file, which is not that it is absent
-    """Something that exists, or may exist, cannot be read."""
+class Unreadable(PrereadError):  # noqa: N818 - a state of a file, other than absent
+    """A file exists, or may exist, but cannot be read."""
 
     CODE = "E_READ"
 
@@ -149,7 +149,7 @@ class Unreadable(PrereadError):  # noqa: N818 - a state of a file, which is not 
 
 
 def of_system(error: OSError) -> PrereadError:
-    """The expected failure that an error of the operating system is, wherever it comes from."""
+    """The expected failure for an error of the operating system."""
     return Unreadable(error.filename or "a file", error)
 
 

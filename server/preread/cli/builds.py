@@ -30,22 +30,22 @@ def listed(reply: "ListReply") -> Iterator[Block]:
 
 def cancelled(reply: "CancelReply") -> Iterator[Block]:
     where = f" in process {', '.join(map(str, reply.elsewhere))}" if reply.elsewhere else ""
-    how = "has ended" if reply.ended else "was asked to end, and will at its next step"
+    how = "has ended" if reply.ended else "was asked to end, and will end at its next step"
     yield f"The build of {reply.feature}{where} {how}."
 
 
 @click.group(
-    help="Look at the builds that run, in every process, and end them.",
-    short_help="Work with builds that run: list, cancel, tail.",
+    help="List, cancel or follow the running builds of every process.",
+    short_help="Work with running builds: list, cancel, tail.",
 )
 def builds() -> None:
     """Its other commands are operations."""
 
 
 @builds.command(
-    help="Follow builds that run, in any process, until they have ended. Ctrl-C leaves them "
+    help="Follow running builds, in any process, until they end. Ctrl-C leaves them "
     "running.\n\n\b\nExample:\n  preread builds tail checkout",
-    short_help="Follow builds that run, in any process, until they have ended.",
+    short_help="Follow running builds, in any process, until they end.",
 )
 @click.argument("feature", required=False)
 @click.option("--project", metavar="DIR", default=".", help="The project.")

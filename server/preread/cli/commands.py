@@ -151,7 +151,7 @@ def mcp(
 
 
 @click.command(
-    help="Say which dossiers become stale or change as files do, and tell the gates.\n\n\b\n"
+    help="Watch the files: report dossiers that become stale or change, and tell the gates.\n\n\b\n"
     "Example:\n  preread watch"
 )
 @click.option("--project", metavar="DIR", default=".", help="The project.")

@@ -166,7 +166,7 @@ def logs(lines: int) -> Run:
     return run
 
 
-@serve.command(help="Print an address that opens the daemon's page in a browser, once.")
+@serve.command(help="Print a one-time address of the daemon's page, to open in a browser.")
 @click.option(
     "--scope", type=click.Choice(SCOPES[:2]), default="read", show_default=True,
     help="`write` can cancel builds.",
@@ -188,7 +188,7 @@ def page(scope: str, namespace: str, opens: bool) -> Run:
 
 
 @click.group(
-    help="Tokens for HTTP: each shows what its holder may do.\n\n\b\n"
+    help="Tokens for HTTP: make, list and revoke them.\n\n\b\n"
     "Example:\n  preread token new --scope read --expires 30d",
     short_help="Make, list and revoke tokens for HTTP.",
 )
@@ -213,7 +213,7 @@ def new(scope: str, namespace: str, expires: str | None) -> Run:
     return run
 
 
-@token.command("list", help="List the tokens, without what is secret.")
+@token.command("list", help="List the tokens, without their secrets.")
 def list_() -> Run:
     def run() -> int:
         from preread.daemon.tokens import Tokens

@@ -51,7 +51,7 @@ OPERATION = Operation(
     request=SemanticRequest,
     reply=SemanticReply,
     effect="read",
-    doc="Show what meaning counts in recall and ranking: the model, weights, the stored vectors.",
+    doc="Show how much meaning counts in recall and ranking: model, weights, stored vectors.",
     example="preread call config.get_semantic_config",
     run=get,
 )

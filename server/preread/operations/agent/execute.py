@@ -87,7 +87,7 @@ def _check_commands(request: ExecuteRequest, *, agent: bool) -> None:
             "E_NOT_ALLOWED", "`commands` are for people to allow.", "Without them, it proposes."
         )
     if request.commands and not policy.proposes:
-        raise PrereadError("E_USAGE", f"The agent {request.kind} has no commands run.", "")
+        raise PrereadError("E_USAGE", f"The agent {request.kind} cannot have commands run.", "")
     for command in request.commands:
         project_tests.parsed(command)
 
@@ -238,7 +238,7 @@ OPERATION = Operation(
     request=ExecuteRequest,
     reply=ExecuteReply,
     effect="execute",
-    doc="Run an agent in a worktree of its own; a coordinator has several, and merges what passes.",
+    doc="Run an agent in its own worktree; a coordinator runs several, and merges what passes.",
     example='preread agent codegen --task "Round coupons half up" --feature checkout',
     run=execute,
     preview=preview,

@@ -28,7 +28,7 @@ class ConsolidateReply(Model):
     state: Literal["kept", "proposed", "declined", "nothing"]
     proposed: tuple[Proposal, ...]
     kept: tuple[KeptReply, ...] = ()
-    refused: tuple[str, ...] = Field((), description="What may not be kept, and why.")
+    refused: tuple[str, ...] = Field((), description="What cannot be kept, and why.")
     next: str = ""
 
 
@@ -70,7 +70,7 @@ OPERATION = Operation(
     request=ConsolidateRequest,
     reply=ConsolidateReply,
     effect="write",
-    doc="Propose what recurs in several pieces of work as facts, and keep them after a yes.",
+    doc="Propose what recurs in several pieces of work as facts; keep them if the person agrees.",
     example="preread consolidate",
     run=consolidate,
     command="consolidate",

@@ -59,7 +59,7 @@ OPERATION = Operation(
     request=NodeRequest,
     reply=NodeReply,
     effect="read",
-    doc="Show one node of the knowledge graph: where it is, how sure it is, what is related to it.",
+    doc="Show one node of the knowledge graph: its place, its confidence, its related nodes.",
     example="""preread call knowledge.node '{"node": "checkout"}'""",
     run=node,
 )

@@ -34,7 +34,7 @@ OPERATION = Operation(
     request=shared.Wanted,
     reply=BuildReply,
     effect="read",
-    doc="Make a graph of what the documents name and how it is related.",
+    doc="Build a graph of the entities in the documents and how they are related.",
     example="preread call graph.build",
     run=build,
 )

@@ -46,7 +46,7 @@ class CaptureReply(Model):
     state: Literal["kept", "proposed", "declined", "nothing"]
     proposed: tuple[Proposed, ...]
     kept: tuple[KeptReply, ...] = ()
-    refused: tuple[str, ...] = Field((), description="Lines that may not be kept, and why.")
+    refused: tuple[str, ...] = Field((), description="Lines that cannot be kept, and why.")
     next: str = ""
 
 
@@ -127,7 +127,7 @@ OPERATION = Operation(
     request=CaptureRequest,
     reply=CaptureReply,
     effect="write",
-    doc="Propose what a finished run log says was learned as facts, and keep them after a yes.",
+    doc="Propose the lessons of a finished run log as facts, and keep them if the person agrees.",
     example="preread capture checkout",
     run=capture,
     preview=preview,

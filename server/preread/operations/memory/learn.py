@@ -12,7 +12,7 @@ class LearnRequest(RequestModel):
 
     lesson: str = Field(
         min_length=1,
-        description="One sentence that is true. In backticks: only what its sources contain.",
+        description="One true sentence. Put only text that its sources contain in backticks.",
     )
     context: str = Field("", description=keeping.CONTEXT)
     topic: str = Field("", description=keeping.TOPIC)

@@ -12,7 +12,7 @@ class RememberRequest(RequestModel):
 
     content: str = Field(
         min_length=1,
-        description="One sentence that is true. In backticks: only what its sources contain.",
+        description="One true sentence. Put only text that its sources contain in backticks.",
     )
     context: str = Field("", description=keeping.CONTEXT)
     tags: tuple[str, ...] = Field((), description=keeping.TAGS)

@@ -43,7 +43,7 @@ OPERATION = Operation(
     request=MessagesRequest,
     reply=MessagesReply,
     effect="read",
-    doc="List what sessions told each other or this one, heard or not, the latest first.",
+    doc="List the messages to every session or to this one, read or unread, latest first.",
     example="preread call session.messages",
     run=messages,
 )
