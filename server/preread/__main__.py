@@ -9,7 +9,7 @@ def main() -> int:
     """Run one command line; returns its exit status."""
     argv = sys.argv[1:]
     if argv[:1] == ["mcp"]:
-        from preread.daemon import relay  # before anything else is imported: it takes no time
+        from preread.daemon import relay  # first, because it needs no other imports
 
         if (status := relay.run(argv[1:], os.environ)) is not None:
             return status
@@ -29,13 +29,13 @@ def main() -> int:
 
 
 def _freeze_garbage() -> None:
-    """Exempt what is loaded from garbage collection: a search at exit takes a tenth of a second."""
+    """Exempt loaded objects from garbage collection, which takes a tenth of a second at exit."""
     gc.disable()
     gc.freeze()
 
 
 def _drop_stdout() -> None:
-    """Nobody reads on: buffered output must not fail again when Python exits."""
+    """The reader is gone: keep buffered output from failing again when Python exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""Aliases of `.project/gates`: names that another feature's dossier serves."""
+"""Aliases in `.project/gates`: names for which another feature's dossier is used."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from preread.layout import Layout, feature_name
 
 
 class Served(NamedTuple):
-    """The feature whose dossier serves a name, and the warnings that go with it."""
+    """The feature whose dossier is used for a name, and warnings."""
 
     feature: str
     warnings: tuple[str, ...] = ()

@@ -15,9 +15,9 @@ from preread.relocation import Relocator
 from preread.services import Services
 
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
-# Problems by which no fact is lost that the model could correct.
+# Problems that do not lose a fact which the model could correct.
 HARMLESS = frozenset({"E_FACT_TWICE", "E_FACT_WRONG", "E_FILE_NAME", "E_TITLE"})
-MAX_TOLD = 6  # facts that rest on somebody's word and rank before the rest
+MAX_TOLD = 6  # facts on somebody's word alone that rank before the others
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Assembled:
     checked: Checked
     texts: dict[str, str]
     drafted: tuple[str, ...]  # files with a model's facts
-    missing: tuple[str, ...]  # files that the model was to draft now, and did not
+    missing: tuple[str, ...]  # files that the model should have drafted, but did not
     fault: Fault | None
-    # Ids of the facts that people did not write, in order: they go when no builder finds them.
+    # Ids of the facts that builds wrote, in order: those that no builder finds again are dropped.
     own_facts: tuple[str, ...]
     model_contributed: bool  # whether any draft of the model passed the check
     marks: dict[str, SpanMark]
-    replaced: dict[str, str]  # ids of facts -> of what a person made of them
-    sought: dict[str, SpanMark]  # what was at the lines that unverified facts cite
+    replaced: dict[str, str]  # ids of facts -> ids of a person's versions of them
+    sought: dict[str, SpanMark]  # the content of the lines that unverified facts cited
     by_hand: tuple[str, ...]  # files that a person edited
 
     @property
@@ -48,7 +48,7 @@ class Assembled:
 def review(
     services: Services, plan: Plan, staging: Path, answers: Iterable[str], *, alone: bool
 ) -> str:
-    """What is wrong with the model's drafts, in words for the model; empty if nothing is lost.
+    """Problems of the model's drafts, as a message to it; empty if no fact is lost.
 
     `alone`: for a model that did not draft them.
     """
@@ -66,7 +66,7 @@ def review(
 def assemble(
     services: Services, plan: Plan, evidence: Evidence, staging: Path, outcome: Outcome
 ) -> Assembled:
-    """Check the files together: the model's, those that were there before, the static builder's."""
+    """Check all files together: the model's, the earlier ones, the static builder's."""
     services.progress.say("checking every source", 4, 5)
     alone = _check_model_drafts(services, plan, staging, outcome.external)
     valid = {draft.name: draft for draft in alone.drafts if draft.facts}
@@ -122,7 +122,7 @@ def _check_model_drafts(
 def _model_drafts(
     services: Services, plan: Plan, staging: Path
 ) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
-    """The drafts that were asked for; every other file is a problem."""
+    """The requested drafts; every other file is a problem."""
     if not plan.to_draft:
         return (), ()
     drafts, problems = check.read_staged(services, plan.request.feature, staging)
@@ -192,7 +192,7 @@ def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
 
 
 def _told(evidence: Evidence) -> set[str]:
-    """What only people could tell: it stands nowhere in the code, so it must not be cut first."""
+    """Facts that only people could know: the code lacks them, so they must not be cut first."""
     said = [one for one in evidence.findings if check.only_said(one.sources)]
     return {one.text for one in sorted(said, key=lambda one: -one.score)[:MAX_TOLD]}
 
@@ -205,7 +205,7 @@ def _shape(text: str) -> str:
 def _marks(
     services: Services, chosen: Iterable[str], own_facts: Iterable[str], checked: Checked
 ) -> dict[str, SpanMark]:
-    """What is at the lines that a model's or a person's facts cite, to find them again."""
+    """The content of the lines that a model's or a person's facts cite, to find them again."""
     relocator, own = Relocator(services.tree), set(own_facts)
     cited = {
         source
@@ -220,7 +220,7 @@ def _marks(
 
 
 def _of_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str, SpanMark]:
-    """Without those of facts that check out after all."""
+    """The marks without those of facts that check out after all."""
     ids = {
         dossier.fact_id(one.file, one.fact.text)
         for one in checked.verdicts
@@ -238,7 +238,7 @@ def _by_hand(plan: Plan) -> tuple[str, ...]:
 
 
 def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> dict[str, str]:
-    """The files as they are published."""
+    """The texts to publish."""
     old = plan.published.texts if plan.published is not None else {}
     return {
         draft.name: hand_edits.render_into(old[draft.name], draft)
@@ -249,7 +249,7 @@ def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> d
 
 
 def _ids(plan: Plan, texts: Mapping[str, str]) -> Iterator[str]:
-    """The ids of all facts, in the order in which a reader meets them."""
+    """The ids of all facts, in reading order."""
     for row in FILES:
         draft = dossier.parse(row.name, plan.request.feature, texts.get(row.name, ""))[0]
         yield from (dossier.fact_id(row.name, fact.text) for fact in draft.facts)

@@ -1,6 +1,6 @@
 """The audit log: one line for each call of an operation that may have changed something.
 
-A line is a JSON object with the fields of `Entry`. Lines that are none are ignored.
+Each line is a JSON object with the fields of `Entry`. Other lines are ignored.
 """
 
 import json
@@ -38,7 +38,7 @@ class Entry(Model):
 
 
 def new_id() -> str:
-    """An id that no other call has."""
+    """A unique id for a call."""
     return uuid.uuid4().hex[:12]
 
 

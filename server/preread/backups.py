@@ -49,7 +49,7 @@ def keep_file(layout: Layout, feature: str, name: str) -> None:
 
 
 def keep(layout: Layout, why: str, paths: Iterable[Path]) -> str:
-    """Copy files of `.project/` into a new set; its id, or nothing if there is none to copy.
+    """Copy files of `.project/` into a new set; returns its id, empty if there is nothing to copy.
 
     `why` is part of the id: letters, digits and hyphens. Raises E_WRITE and E_READ.
     """
@@ -74,7 +74,7 @@ def keep(layout: Layout, why: str, paths: Iterable[Path]) -> str:
 
 def _unused(sets: Path, name: str) -> str:
     candidates = (name if n == 1 else f"{name}-{n}" for n in range(1, 10_000))
-    taken = {*names_in(sets)}  # a killed call's, too
+    taken = {*names_in(sets)}  # also sets of killed calls
     return next(one for one in candidates if not taken & {one, f".{one}{PART}"})
 
 
@@ -94,7 +94,7 @@ def find(layout: Layout, id_: str) -> Backup:
 
 
 def copies(layout: Layout, backup: Backup) -> dict[Path, bytes]:
-    """What a backup has: where each file belongs -> its bytes. Raises Unreadable."""
+    """A backup's files: where each one belongs -> its bytes. Raises Unreadable."""
     found = {}
     for path, place in _places(layout, backup.id).items():
         data = plain_bytes(place)

@@ -1,4 +1,4 @@
-"""The round brackets of a fact: those it ends with hold its sources, all others are text."""
+"""The round brackets of a fact: the last ones contain its sources, all others are text."""
 
 import re
 
@@ -39,7 +39,7 @@ def _split(inner: str, shape: str) -> list[str]:
 
 
 def are_sources(parts: list[str]) -> bool:
-    """Whether the parts of some brackets are sources, all of them."""
+    """Whether all parts of some brackets are sources."""
     return bool(parts) and all(map(_is_source, parts))
 
 
@@ -48,7 +48,7 @@ def _is_source(part: str) -> bool:
 
 
 def why_unread(bullet: str) -> str:
-    """Why nobody reads the sources of a bullet, for the end of a message; empty if it has none."""
+    """Why a bullet's brackets are not read as sources, to end a message; empty if it has none."""
     _, parts = split_sources(bullet)
     odd = next((part for part in parts if not _is_source(part)), "")
     if odd and (ALMOST.search(odd) or any(map(_is_source, parts))):
@@ -60,7 +60,7 @@ def why_unread(bullet: str) -> str:
 
 
 def why_not_last(bullet: str) -> str:
-    """That sources in mid-sentence are not read, for the end of a message; empty without any."""
+    """A hint on sources in mid-sentence, which are not read, to end a message; empty if none."""
     text, _ = split_sources(bullet)
     shape = OPAQUE.sub(lambda match: "x" * len(match[0]), text)
     for match in re.finditer(r"\(([^()]+)\)", shape):

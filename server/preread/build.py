@@ -51,7 +51,7 @@ BACKGROUND = (
 
 
 class NotNow(Exception):  # noqa: N818 - a state, not a failure
-    """A refresh would cost facts; or, where nobody waits for it, money for a model."""
+    """A refresh would lose facts or, if nobody waits for it, cost money for a model."""
 
 
 async def build(
@@ -98,7 +98,7 @@ def _project_signature(services: Services) -> str:
 def _published_before(
     services: Services, request: Request, stale: Published, now: State
 ) -> LoadReply | None:
-    """Publish the generation of this very state of the project again, if there was one."""
+    """Publish the generation from exactly this state of the project again, if there is one."""
     begun = time.time()
     version = versions.find(services, stale, now)
     if version is None:
@@ -140,7 +140,7 @@ async def _offer(
 
 
 async def _early(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
-    """The reply until the model is done: the published dossier if files are only added to it."""
+    """The reply until the model is done; the published dossier if only files are added to it."""
     if plan.published is not None and plan.how == "extended":
         seconds = time.time() - started
         return replies.from_published(services, plan.request, plan.published, "cached", seconds)
@@ -205,7 +205,7 @@ async def without_publishing(
     light = request.model_copy(update={"level": "light", "extend": ()})
     evidence = await step(collect, services, light)
     plan = await step(make_plan, services, light, evidence)
-    staging = services.layout.staging  # not read, because no model drafts anything
+    staging = services.layout.staging  # unused, because no model drafts anything
     made = await step(assembly.assemble, services, plan, evidence, staging, Outcome())
     seconds = time.time() - started
     return replies.unsaved(services, made.texts, made.checked, seconds, error)
@@ -250,7 +250,7 @@ def _manifest(
 
 
 def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
-    """A refresh would drop what was found where nothing can be read now."""
+    """Raise NotNow if a refresh would drop facts from files that cannot be read now."""
     tree, earlier = services.tree, plan.published.manifest if plan.published else None
     if plan.how == "refreshed" and earlier is not None:
         careful = careful or bool(tree.failed or inputs.unread(tree).keys() - earlier.used.keys())
@@ -259,7 +259,7 @@ def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
 
 
 def _dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
-    """What a refresh kept and the check does not: its lines are there, what it quotes is not."""
+    """Facts that the refresh kept and the check drops: their lines exist, but not the quotes."""
     if plan.how != "refreshed":
         return ()
     valid = {(one.file, one.fact.text) for one in made.checked.verdicts}
@@ -272,20 +272,20 @@ def _dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
 
 
 def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
-    """What is missing of the drafts that were kept; what a model wrote anew lacks nothing."""
+    """Facts missing from drafts that were kept; newly drafted files lack nothing."""
     kept = {draft.name for draft in plan.kept} & {*made.drafted}
     lost = (one for one in (*plan.lost_before, *plan.lost) if one.file in kept)
     return tuple(dict.fromkeys(lost))[-MAX_LOST:]
 
 
 def _of_refresh(manifest: Manifest, earlier: Manifest) -> Manifest:
-    """The manifest of a refresh, which leaves what a model could not draft as it was."""
+    """The manifest of a refresh, which keeps what a model could not draft."""
     kept = ("status", "fault", "missing", "model")
     return manifest.model_copy(update={name: getattr(earlier, name) for name in kept})
 
 
 def _failure(services: Services) -> Fault | None:
-    """Why the evidence is incomplete. A file that cannot be read only costs its own facts."""
+    """Why the evidence is incomplete. An unreadable file loses only its own facts."""
     if not services.tree.failed:
         return None
     reason = "; ".join(services.tree.failed)
@@ -293,7 +293,7 @@ def _failure(services: Services) -> Fault | None:
 
 
 def _wordings(plan: Plan, made: Assembled) -> tuple[Wording, ...]:
-    """The other descriptions that a dossier still serves after files were added to it."""
+    """The other descriptions that a dossier still covers after files were added to it."""
     earlier = plan.published.manifest if plan.published else None
     if earlier is None or plan.how not in {"extended", "refreshed"}:
         return ()
@@ -320,7 +320,7 @@ async def _draft(
 ) -> Outcome:
     """Have the model draft its files; the cost of each run is recorded, however it ends."""
     if not plan.to_draft or services.tree.failed:
-        return Outcome(fault=_failure(services))  # no model is paid for a part of the evidence
+        return Outcome(fault=_failure(services))  # do not pay a model to work with partial evidence
     existing = {draft.name: dossier.render(draft) for draft in plan.kept}
     changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
     await step(publish.require_place, services, plan.request.feature)

@@ -1,4 +1,4 @@
-"""What shapes a dossier besides its inputs: the rules, the template, the relevant settings."""
+"""The build key: what affects a dossier besides its inputs: rules, template, settings."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from preread.settings import Level
 
 
 def build_key(services: Services, level: Level) -> str:
-    """Their digest. A dossier that was built with another one does not cover a request."""
+    """The digest of these. A dossier with another build key does not cover a request."""
     parts = [level, MAP_VERSION, settings.content_key(services.settings, level)]
     if level != "light":
         parts.append(prompt.template_digest(services))

@@ -26,9 +26,9 @@ class Plan:
     earlier: dict[str, Draft] = field(default_factory=dict)
     published: Published | None = None
     how: How = "built"
-    # What became of the published dossier's sources; people's facts follow them.
+    # Where the published dossier's sources are now; people's facts follow them.
     followed: Followed = field(default_factory=Followed)
-    # The model's facts that no source supports any more: now, and since it drafted their file.
+    # The model's facts that lost their sources: now, and since it drafted their file.
     lost: tuple[LostFact, ...] = ()
     lost_before: tuple[LostFact, ...] = ()
 
@@ -60,7 +60,7 @@ def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
 
 
 def raises_level(request: Request, evidence: Evidence) -> bool:
-    """Whether a history of failures raises a level that was left open."""
+    """Whether a history of failures raises an unspecified level."""
     found = any(finding.rule in HISTORY for finding in evidence.findings)
     return request.auto and request.level != "full" and found
 
@@ -127,10 +127,10 @@ def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
 def _files_of_deeper_level(
     services: Services, request: Request, manifest: Manifest
 ) -> tuple[str, ...]:
-    """The files that a deeper level adds to a dossier which is valid otherwise; none to rebuild."""
+    """The files that a deeper level adds to an otherwise valid dossier; empty to rebuild it."""
     if request.force or manifest.status != "ok" or manifest.level == "light":
         return ()
-    # Another description does not make the files that are there worth another build.
+    # Another description alone is no reason to build the existing files again.
     without = {"level": manifest.level, "auto": False, "description": ""}
     shallower = request.model_copy(update=without)
     if not cache.lookup(services, shallower, partial(build_key, services)).covers:

@@ -24,12 +24,12 @@ from preread.settings import Level
 from preread.sources import Ref, SourceError
 
 BuildKey = str | Callable[[Level], str]
-TRIED_AT_ONCE = frozenset({"E_CHILD"})  # the next call may well succeed, without any change
+TRIED_AT_ONCE = frozenset({"E_CHILD"})  # may succeed at the next call, without any change
 SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one or open a document
 
 
-# What a dossier needs before it covers a request: `refresh` if it is the one that was asked for
-# and only what it was made from has changed; `words` if it is asked for in other words.
+# What a dossier needs before it covers a request: `refresh` if it was built for this request
+# and only its inputs have changed; `words` if only the description differs.
 Needs = Literal["nothing", "words", "refresh", "build"]
 
 
@@ -40,7 +40,7 @@ class Lookup(NamedTuple):
     why: str
     published: Published | None
     needs: Needs
-    doubt: str = ""  # what could not be read, so that it may not cover the request after all
+    doubt: str = ""  # what could not be read, so that the result is uncertain
 
 
 def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
@@ -60,7 +60,7 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
         why = next(_content_misses(services, request, found), "")
     except Unreadable as error:
         return Lookup(True, "", found, "nothing", error.message)
-    if doubt := tree.troubles:  # a rebuild would drop what was found where nothing can be read now
+    if doubt := tree.troubles:  # a rebuild would drop facts from files that cannot be read now
         return Lookup(True, "", found, "nothing", doubt)
     if why:
         return Lookup(False, why, found, "refresh")
@@ -70,9 +70,9 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
 
 
 def _from_more(services: Services, manifest: Manifest) -> str:
-    """That a dossier which git tracks was made from more than this work tree has; else nothing.
+    """Why a tracked dossier does not fit this sparse or shallow work tree; empty if it does.
 
-    It is not refreshed here: what is not checked out would look as if it were gone.
+    It is not refreshed here, because files that are not checked out would look deleted.
     """
     cut = services.tree.cut
     if not cut or cut == manifest.cut:
@@ -100,7 +100,7 @@ def _new_description(request: Request, manifest: Manifest) -> Iterator[str]:
 
 
 def wording(description: str) -> str:
-    """The digest of a description, as manifests list those that their dossiers also serve."""
+    """The digest of a description, as in manifests' lists of other descriptions."""
     return published.digest(" ".join(description.split()).encode("utf-8", "surrogatepass"))
 
 
@@ -122,7 +122,7 @@ def _own_misses(
 
 
 def _content_misses(services: Services, request: Request, found: Published) -> Iterator[str]:
-    """Reasons in what the dossier was made from, found one after the other."""
+    """Reasons in the dossier's inputs, checked one after the other."""
     manifest = found.manifest or Manifest(feature=request.feature)
     if manifest.cut != services.tree.cut:
         yield "the work tree had another part of the project (sparse or shallow)"
@@ -132,7 +132,7 @@ def _content_misses(services: Services, request: Request, found: Published) -> I
 
 
 def is_true(services: Services, request: Request, found: Published) -> bool:
-    """Whether everything checks out that a dossier cites and was made from."""
+    """Whether all of a dossier's sources and inputs check out."""
     try:
         return next(_content_misses(services, request, found), None) is None
     except Unreadable:
@@ -140,7 +140,7 @@ def is_true(services: Services, request: Request, found: Published) -> bool:
 
 
 def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
-    """Edits by people whose sources nothing watches yet, and files that git merged."""
+    """Edits by people whose sources are not tracked yet, and files that git merged."""
     known = {*manifest.facts}
     for name in found.edited:
         if manifest.files.get(name) == "":
@@ -152,7 +152,7 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
 
 
 def _different_request(request: Request, build_key: BuildKey, manifest: Manifest) -> Iterator[str]:
-    """How the request differs from the dossier's; what a request leaves open matches anything."""
+    """How the request differs from the dossier's; omitted parts match anything."""
     if LEVELS.index(manifest.level) < LEVELS.index(request.level):
         yield f"it was built at level {manifest.level}, not {request.level}"
     if request.ticket and request.ticket != manifest.ticket:
@@ -179,12 +179,12 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
 
 
 def is_computed(services: Services, feature: str) -> bool:
-    """Whether no file changed since the rules ran: they count, search and rank all files."""
+    """Whether no file changed since the rules ran, which count, search and rank all files."""
     return bool(computed(services, [feature]))
 
 
 def computed(services: Services, features: list[str], signature: str | None = None) -> set[str]:
-    """Those of the features for which `is_computed` is true; the files are looked at once.
+    """The features for which `is_computed` is true; looks at the files only once.
 
     `signature` is the project's, if it is known.
     """
@@ -200,7 +200,7 @@ def computed(services: Services, features: list[str], signature: str | None = No
 
 
 def note_computed(services: Services, feature: str, signature: str) -> None:
-    """Note that the dossier's facts were computed when the project had this signature."""
+    """Record that the dossier's facts were computed when the project had this signature."""
     if signature:
         _note(services, [(_key(feature), signature)])
 
@@ -210,7 +210,7 @@ def _key(feature: str) -> str:
 
 
 def forget_all_but(services: Services, features: list[str]) -> int:
-    """Drop the results of checks that were of other dossiers; how many."""
+    """Drop cached checks of all other dossiers; returns how many."""
     layout = services.layout
     if not db.place(layout).db.exists():
         return 0
@@ -296,7 +296,7 @@ def _changed(ref: Ref, digest: str, tree: Tree) -> Iterator[str]:
 
 
 def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:
-    """Commits never change, so they are only looked for, all in one call of git."""
+    """Cited commits that do not exist. Commits never change, so one call of git is enough."""
     known: list[str] = []
     if tree.is_git:
         done = tree.git("rev-list", "--no-walk", "--ignore-missing", *names, "--", must=True)
@@ -307,7 +307,7 @@ def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:
 
 
 class _Check(NamedTuple):
-    """A slow check. While `signature` is the same, so is its result; if empty, that is unknown."""
+    """A slow check. Its result is valid while `signature` is the same; empty means unknown."""
 
     signature: str
     run: Callable[[], Iterator[str]]

@@ -54,14 +54,14 @@ def quotes(text: str) -> list[str]:
 
 
 def own_words(text: str) -> str:
-    """A fact's text without what is in backticks: no source proves these words."""
+    """A fact's text without its backticked parts: the words that no source proves."""
     for span in _code_spans(text):
         text = text.replace(f"`{span}`", " ", 1)
     return text
 
 
 def shape(text: str) -> str:
-    """A fact's words with any numbers outside of backticks: counts change as the code does."""
+    """A fact's words, ignoring numbers outside backticks, which change as the code does."""
     words = re.sub(r"\d+", "0", own_words(text)).split()
     return " ".join((*words, *quotes(text))).lower()
 
@@ -120,7 +120,7 @@ def _anchors(text: str, base: str) -> tuple[Anchor, ...]:
 
 
 def anchor_matches(text: str, base: str = "") -> list[re.Match[str]]:
-    """Where the anchors of a fact's text are, in the order of `anchors`."""
+    """The matches of anchors in a fact's text, in the order of `anchors`."""
     return [match for match, _ in _anchored(text, base)]
 
 
@@ -141,7 +141,7 @@ def _anchored(
         if ref is None or not (written.startswith("<") or sources.is_path_shaped(ref.path)):
             continue
         ref = expand(ref, written) if match["path"] else ref
-        path = own or ref.path  # without a section's source, lines belong to the last path
+        path = own or ref.path  # without a section's source, a line belongs to the last path
         yield match, ref
 
 
@@ -153,7 +153,7 @@ class _Paths:
         self.shared = shared  # basenames that are never written alone
 
     def expand(self, ref: Ref, written: str) -> Ref:
-        """The source that `written` means. A path in angle brackets is always a full path."""
+        """The full source for `written`. A path in angle brackets is always a full path."""
         if ref.kind not in FILE_KINDS:
             return ref
         known = self.by_basename.get(ref.path, {})  # empty for a path with folders
@@ -371,7 +371,7 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 
 def _shared_basenames(draft: Draft) -> set[str]:
-    """The basenames of several cited files: alone, they would puzzle a reader."""
+    """The basenames that several cited files share: alone, they would confuse a reader."""
     paths: set[str] = set()
     for section in draft.sections:
         for fact in section.facts:

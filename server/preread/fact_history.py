@@ -25,15 +25,15 @@ from preread.project.tree import Tree
 from preread.services import Services
 from preread.sources import SourceError
 
-MAX_BYTES = 4_000_000  # of the file; then it is renamed, and a new one begins
-ALIKE = 0.6  # of two texts on the same lines, for one to be the other after a change
+MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
+ALIKE = 0.6  # similarity from which two texts on the same lines are one changed fact
 EDITED, UNKNOWN = "edited", "published before its history was kept"
 _LINES = re.compile(r":\d+(?:-\d+)?")
 Kind = Literal["added", "removed", "moved", "changed"]
 
 
 class Known(Model):
-    """A fact at some time."""
+    """A fact at a point in time."""
 
     id: str
     file: str
@@ -42,7 +42,7 @@ class Known(Model):
 
 
 class Change(Model):
-    """What became of one fact."""
+    """A change of one fact."""
 
     kind: Kind
     now: Known | None = Field(None, description="None if it was removed.")
@@ -78,18 +78,18 @@ def _known(file: str, fact: Fact) -> Known:
 
 
 def events(layout: Layout, feature: str) -> list[Event]:
-    """Everything that is known of a feature's facts, oldest first. Raises Unreadable."""
+    """All recorded events of a feature's facts, oldest first. Raises Unreadable."""
     path = layout.history(feature)
     data = [plain_bytes(path.with_suffix(".old.jsonl")) or b"", plain_bytes(path) or b""]
     found = []
     for line in b"\n".join(data).split(b"\n"):
-        with suppress(ValidationError):  # a line that a killed writer left, or of a later version
+        with suppress(ValidationError):  # a line of a killed writer or of a later version
             found.append(Event.model_validate_json(line))
     return found
 
 
 def facts_after(past: Iterable[Event]) -> Facts:
-    """The facts that these events lead to."""
+    """The facts after these events."""
     facts: Facts = {}
     for event in past:
         for change in event.changes:
@@ -102,7 +102,7 @@ def facts_after(past: Iterable[Event]) -> Facts:
 
 
 def built(past: Iterable[Event]) -> set[str]:
-    """Ids of the facts that builds wrote, as far as their history is known."""
+    """Ids of the facts that builds wrote, as far as the history goes back."""
     of_people: set[tuple[str, str]] = set()
     found: set[str] = set()
     for event in past:
@@ -120,7 +120,7 @@ def built(past: Iterable[Event]) -> set[str]:
 def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, str]:
     """Ids of the facts of builds that people edited, also lasting ones -> of what they made of it.
 
-    Only where the words still resemble each other: which of others replaced which is not known.
+    Only if the words are still similar; otherwise it is not known which fact replaced which.
     """
     found: dict[str, str] = {}
     for event in past:
@@ -136,7 +136,7 @@ def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, s
 
 
 def every(past: Iterable[Event]) -> Iterator[Known]:
-    """Every fact that there ever was, as far as the history is known, oldest first."""
+    """All facts that ever existed, as far as the history goes back, oldest first."""
     changes = (change for event in past for change in event.changes)
     return (change.now for change in changes if change.now is not None)
 
@@ -145,7 +145,7 @@ def every(past: Iterable[Event]) -> Iterator[Known]:
 
 
 class Publish(NamedTuple):
-    """What is about to be published over what."""
+    """What is about to be published, and what it replaces."""
 
     before: Facts
     after: Facts
@@ -156,7 +156,7 @@ class Publish(NamedTuple):
 
 
 def note(services: Services, done: Publish) -> None:
-    """Add what a publish changed. Where nothing can be written, there is no history."""
+    """Record what a publish changed; skipped if the file cannot be written."""
     layout, feature = services.layout, done.new.feature
     with suppress(PrereadError):
         past = events(layout, feature)
@@ -183,7 +183,7 @@ def note(services: Services, done: Publish) -> None:
 
 
 def _whole(facts: Facts) -> Event:
-    """An event with all facts, where their history is not known or is cut."""
+    """An event with all facts, for a history that is missing or cut."""
     changes = tuple(Change(kind="added", now=one) for one in facts.values())
     return Event(at=round(time.time(), 3), how=UNKNOWN, changes=changes)
 
@@ -209,7 +209,7 @@ def _edit(past: list[Event], now: Facts) -> Event | None:
 
 
 class _Reasons:
-    """Why facts are gone or are not what they were: what became of their sources."""
+    """Why facts are gone or have changed: what happened to their sources."""
 
     def __init__(self, tree: Tree, old: Manifest | None) -> None:
         self._tree, self._spans = tree, old.spans if old is not None else {}
@@ -235,7 +235,7 @@ class _Reasons:
 
 
 def compare(before: Facts, after: Facts) -> list[Change]:
-    """What became of each fact that is not in both as it is, in the order of `after`."""
+    """The differences between two versions, in the order of `after`."""
     found = [
         Change(kind="moved", now=after[key], was=one)
         for key, one in before.items()
@@ -278,7 +278,7 @@ _PAIRS: tuple[tuple[Kind, Callable[[Known, Known], bool]], ...] = (
 
 
 def lineage(past: Iterable[Event], fact: Known) -> Iterator[tuple[Event, Change]]:
-    """The events that made a fact what it is, the latest first, back to where it was added."""
+    """The events that shaped a fact, latest first, back to when it was added."""
     key: tuple[str, str] | None = (fact.file, fact.id)
     for event in reversed(list(past)):
         for change in event.changes:

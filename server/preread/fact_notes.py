@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 
 NOTE = re.compile(r"<!-- id: ([0-9a-f]{8})((?:; [a-z-]+: [^;]*)*) -->")
-ODD = re.compile(r"(?:\s|-->|<!--|;)+")  # would end a value, or the note
+ODD = re.compile(r"(?:\s|-->|<!--|;)+")  # these would end a value or the note
 RETIRED = ("replaced-by", "forgotten")  # either of these takes a fact out of use
 MAX_VALUE = 200  # characters
 
 
 def split(line: str) -> tuple[str, str]:
-    """A line without the comments that it ends with, and those comments."""
+    """Split a line from the comments at its end."""
     text = line.rstrip()
     while text.endswith("-->") and (at := text.rfind("<!--")) >= 0:
         text = text[:at].rstrip()
@@ -40,7 +40,7 @@ def written(comments: str, values: Mapping[str, str]) -> str:
 
 
 def retired(lines: Iterable[str]) -> frozenset[str]:
-    """The ids that are out of use.
+    """The ids of retired facts.
 
     One mark is enough: git's `merge=union` may have kept another branch's line without it.
     """

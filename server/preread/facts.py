@@ -37,7 +37,7 @@ WORDS = "INSERT INTO fact_words (rowid, text, section, feature) VALUES (?, ?, ?,
 
 
 class FoundFact(Model):
-    """One fact that a search found."""
+    """A search result."""
 
     id: str = Field(description="The fact's id, for `wrong`.")
     feature: str = Field(description="Its dossier; empty for the project's knowledge.")
@@ -60,7 +60,7 @@ class _File(NamedTuple):
     name: str
     path: str
     text: str
-    unverified: tuple[str, ...] = ()  # of the dossier: their state changes with no byte of a file
+    unverified: tuple[str, ...] = ()  # facts whose state can change without any change of a file
 
     @property
     def digest(self) -> str:
@@ -98,7 +98,7 @@ def folders(layout: Layout) -> "inotify.Wanted":
         layout.context: None,
     }
     if layout.knowledge.is_symlink() or layout.personal_knowledge.is_symlink():
-        return {}  # what they are links to may be anywhere
+        return {}  # the targets of links may be anywhere
     found = {str(folder): names for folder, names in own.items() if folder.is_dir()}
     with suppress(FileNotFoundError), os.scandir(layout.context) as entries:
         found |= {one.path: None for one in entries if one.is_dir(follow_symlinks=False)}
@@ -109,13 +109,13 @@ class _Folder(NamedTuple):
     """A feature's dossier as it was read."""
 
     feature: str  # empty for the knowledge
-    stamp: str  # changes with every write of its files; empty if that is not sure
+    stamp: str  # changes with every write of its files; empty if unreliable
     ticket: str
     files: tuple[_File, ...]
 
 
 def _stamp(folder: str, *, is_publishing: bool) -> str:
-    """What a folder's files are, by their sizes and times; empty if they may have changed since."""
+    """A stamp of a folder's files by size and time; empty if they may change unnoticed."""
     now, found = time.time_ns(), []
     recent = now - TRUST_SECONDS
     if is_publishing:
@@ -124,7 +124,7 @@ def _stamp(folder: str, *, is_publishing: bool) -> str:
         with os.scandir(folder) as entries:
             for entry in entries:
                 info = entry.stat(follow_symlinks=False)
-                times = (info.st_mtime_ns, info.st_ctime_ns)  # the second cannot be set
+                times = (info.st_mtime_ns, info.st_ctime_ns)  # unlike mtime, ctime cannot be set
                 if max(times) > recent and any(is_young(at, now) for at in times):
                     return ""
                 found.append(f"{entry.name}:{info.st_ino}:{info.st_size}:{times}")
@@ -152,7 +152,7 @@ def _knowledge(services: Services) -> Iterator[_File]:
 
 
 class _Change(NamedTuple):
-    """What is to be written of one folder."""
+    """What to write for one folder."""
 
     folder: _Folder
     gone: list[str]
@@ -171,7 +171,7 @@ def _index(services: Services, check: Check, connection: sqlite3.Connection) -> 
 
 
 def _changes(services: Services, check: Check, connection: sqlite3.Connection) -> Iterator[_Change]:
-    """What of each folder is not yet in the index as its files are now."""
+    """The changes of each folder that the index does not have yet."""
     known: dict[str, dict[str, str]] = {}  # feature -> path -> digest
     sql = "SELECT path, digest, feature FROM sources_of_facts"
     for path, digest, feature in connection.execute(sql):
@@ -202,7 +202,7 @@ def _changes(services: Services, check: Check, connection: sqlite3.Connection) -
 def _checked(
     services: Services, check: Check, folder: _Folder, known: Mapping[str, str]
 ) -> _Change:
-    """The changed files of a folder, with what the check says; `known` is what is stored."""
+    """The changed files of a folder, with their check; `known` is what the index has."""
     feature = folder.feature
     changed = [file for file in folder.files if known.get(file.path) != file.digest]
     gone = known.keys() - {file.path for file in folder.files}
@@ -232,7 +232,7 @@ def _files(services: Services) -> Iterator[_File]:
 
 
 def mismatched(services: Services) -> list[str]:
-    """The files whose facts the index does not have as they are; files it is behind on are none."""
+    """Files whose facts in the index are wrong; files that it has yet to read do not count."""
     return db.use(services.layout, lambda connection: _mismatched(services, connection))
 
 
@@ -253,7 +253,7 @@ def _mismatched(services: Services, connection: sqlite3.Connection) -> list[str]
 
 
 def forget(services: Services, path: str) -> None:
-    """Drop what is indexed of a file, so that it is indexed again."""
+    """Remove a file from the index, so that it is read again."""
 
     def drop(connection: sqlite3.Connection) -> None:
         sql = """UPDATE fact_folders SET stamp = '' WHERE feature IN
@@ -303,7 +303,7 @@ class Wanted(NamedTuple):
 
     feature: str | None = None  # empty: only the project's knowledge
     kind: str | None = None
-    confidence: float = 0.0  # at least
+    confidence: float = 0.0  # minimum
 
     @property
     def condition(self) -> str:

@@ -1,4 +1,4 @@
-"""A feature's lock: who holds it may build, and finishes what killed builds left."""
+"""A feature's lock: its holder may build, and finishes what killed builds left."""
 
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -11,12 +11,12 @@ from preread.infra.locks import FileLock
 from preread.models import Request
 from preread.services import Services
 
-POLL = 0.05  # seconds between looks at a lock that another process holds
+POLL = 0.05  # seconds between tries while another process holds the lock
 
 
 @asynccontextmanager
 async def hold(services: Services, feature: str) -> AsyncIterator[None]:
-    """Hold the lock, which is released even if its holder dies; wait for it until the deadline."""
+    """Acquire the lock, waiting until the deadline; it is released even if the holder dies."""
     path = services.layout.lock(feature)
     atomic.make_folder(path.parent)
     from anyio import sleep
@@ -37,7 +37,7 @@ async def hold(services: Services, feature: str) -> AsyncIterator[None]:
 
 @contextmanager
 def hold_if_free(services: Services, feature: str) -> Iterator[bool]:
-    """Hold the lock, if nobody else does; false while a build is running.
+    """Acquire the lock if it is free; false while a build is running.
 
     Where nothing can be written, no build is running. Raises E_WRITE for other reasons.
     """

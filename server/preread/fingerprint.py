@@ -143,7 +143,7 @@ def _is_watched(path: str, folders: Mapping[str, object], begun: int) -> bool:
 
 
 def _is_young(mark: Mark, begun: int) -> bool:
-    """Whether a file with this mark may change again without a change of its times."""
+    """Whether a file may change again with the same times."""
     return any(is_young(at, begun) for at in mark[:2])
 
 

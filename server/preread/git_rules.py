@@ -1,4 +1,4 @@
-"""What git must not commit of `.project/`; what a folder gets that becomes a project."""
+"""Git rules for `.project/`: what is never committed, and the setup of a new project."""
 
 from preread.infra import atomic
 from preread.infra.reading import names_in, plain_bytes

@@ -7,7 +7,7 @@ from itertools import pairwise
 from preread import dossier
 from preread.models import Draft, Fact, Fence, Section
 
-Lines = dict[int, list[str]]  # number of an old line -> what it is now
+Lines = dict[int, list[str]]  # number of an old line -> its new content
 
 
 def render_into(old: str, draft: Draft) -> str:
@@ -48,7 +48,7 @@ def _bullet(fact: Fact) -> str:
 
 
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
-    """Old line -> the fact that it becomes: with the same words, else the same but for numbers."""
+    """Old line -> its new fact: with the same words, or else differing only in numbers."""
     found: dict[int, Fact] = {}
     left = [(section.heading, fact) for _, section, fact in dossier.all_facts([draft])]
     old = [(section.heading, fact) for _, section, fact in dossier.all_facts([before])]
@@ -77,7 +77,7 @@ def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
 
 
 def _other_fences(before: Draft, draft: Draft) -> Iterator[int]:
-    """The lines of fences that the draft no longer has."""
+    """The lines of fences that are not in the draft any more."""
     kept = {item.lines for section in draft.sections for item in _fences(section)}
     for section in before.sections:
         for fence in _fences(section):
@@ -96,7 +96,7 @@ def _is_new(item: Fact | Fence, before: Draft, matched: set[int]) -> bool:
 
 
 def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
-    """Headings that are a path follow it."""
+    """Update headings that are a path which has changed."""
     now = {id(fact): section for _, section, fact in dossier.all_facts([draft])}
     for section in before.sections:
         of_facts = [now[id(pairs[fact.line])] for fact in section.facts if fact.line in pairs]
@@ -131,7 +131,7 @@ def _drop_empty_sections(before: Draft, lines: Lines) -> None:
 def _with_full_paths(text: str, draft: Draft) -> str:
     """The text, with its sources written out where it would not read as the draft's facts.
 
-    A path may be shortened because a line gave it in full that is gone, or is further down now.
+    A shortened path relies on an earlier line with the full one, which may be gone or moved down.
     """
     expected: Sequence[Fact] = [fact for _, _, fact in dossier.all_facts([draft])]
     lines = text.split("\n")

@@ -84,17 +84,17 @@ def digests(services: Services, request: Request) -> dict[str, str]:
 
 
 def unread(tree: Tree) -> dict[str, str]:
-    """What a dossier lacks because these files cannot be read: keys beside those of `digests`."""
+    """Inputs that cannot be read: keys like those of `digests`."""
     return {f"{UNREADABLE}{path}": why for path, why in tree.unreadable.items()}
 
 
 def passed_over(layout: Layout) -> str:
-    """What is said of a `knowledge.md` that is no file, like a folder or a pipe; else nothing."""
+    """The warning for a `knowledge.md` that is a folder, a pipe or the like; else empty."""
     path = layout.knowledge
     try:
         if path.is_file() or not path.exists():
             return ""
-    except OSError:  # what cannot be read is reported as such
+    except OSError:  # unreadable files are reported elsewhere
         return ""
     kind = "a folder" if path.is_dir() else "no regular file"
     return f"{layout.relative(path)} is {kind} and was passed over; make it a Markdown file."

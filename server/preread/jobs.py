@@ -21,7 +21,7 @@ from preread.models import LEVELS, LoadReply, Request
 from preread.services import Progress, Services
 from preread.settings import Settings
 
-MAX_STEPS = 300  # of a build, that are kept while it runs
+MAX_STEPS = 300  # steps of a running build that are kept
 ReportProgress = Callable[[str, float, float], Awaitable[None]]
 Work = Callable[[Services, Request], Awaitable[LoadReply]]
 LookUp = Callable[[], Awaitable[LoadReply | None]]
@@ -29,7 +29,7 @@ LookUp = Callable[[], Awaitable[LoadReply | None]]
 
 @dataclass(frozen=True)
 class Caller:
-    """Who waits for a build, for how long, and where its progress goes.
+    """A caller of a build: how long it waits, and where its progress goes.
 
     `wait` is in seconds, after which the reply is `building`; None waits to the end.
     """
@@ -49,7 +49,7 @@ class Caller:
 
 
 class Job:
-    """One build: its request, its progress, who waits for it, how it ended."""
+    """One build: its request, progress, callers and outcome."""
 
     def __init__(self, request: Request, told: Callable[["Job"], object]) -> None:
         self.request, self._told = request, told
@@ -57,7 +57,7 @@ class Job:
         self.scope = anyio.CancelScope()
         self.begun: float | None = None  # by time.monotonic(); None while it waits for its turn
         self.callers = 0
-        self.detached = False  # a caller was told that it continues, so it runs without callers
+        self.detached = False  # a caller was told to come back, so it continues without callers
         self.early_reply: LoadReply | None = None
         self.reply: LoadReply | None = None
         self.error: Exception | None = None
@@ -108,7 +108,7 @@ class Job:
             if self.reply is None:  # the scope was cancelled: by stop() or by its deadline
                 self.progress.check()
                 raise Cancelled
-        except Exception as error:  # the callers raise it again
+        except Exception as error:  # callers re-raise it
             self.error = error
         except BaseException:
             self.error = Cancelled()
@@ -119,7 +119,7 @@ class Job:
 
     @property
     def latest(self) -> tuple[str, float, float]:
-        """The latest progress: what is done, how much, of how much."""
+        """The latest progress: message, done, total."""
         return self._latest or ("", 0.0, 0.0)
 
     def stop(self) -> None:
@@ -222,11 +222,11 @@ class Jobs:
             job.stop()
 
     def count(self) -> int:
-        """How many builds run or wait for their turn."""
+        """The number of running and waiting builds."""
         return len(self._jobs)
 
     def running(self, root: Path) -> list[Job]:
-        """The builds of one project that run or wait for their turn."""
+        """The running and waiting builds of one project."""
         return [job for (of, _), job in self._jobs.items() if of == root]
 
     async def run(
@@ -287,7 +287,7 @@ class Jobs:
             del self._jobs[key]
 
     async def _attend(self, job: Job, caller: Caller, until: float) -> LoadReply | None:
-        """The job's reply, final or early; None when the caller's time is up first.
+        """The job's reply, final or early; None if the caller's time runs out first.
 
         A cancelled caller leaves the job; the last one to leave stops it, unless it is detached.
         """

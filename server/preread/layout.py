@@ -39,7 +39,7 @@ MANIFEST = "manifest.json"
 
 
 def feature_name(name: str) -> str:
-    """The feature that `name` means; raises E_FEATURE_NAME, which proposes a slug if it can."""
+    """Validate a feature name; raises E_FEATURE_NAME, which proposes a slug if possible."""
     if is_feature(name):
         return name
     proposal = slug(name)
@@ -94,12 +94,12 @@ class Layout:
 
     @cached_property
     def personal_knowledge(self) -> Path:
-        """What one person keeps to themselves: the format of `knowledge`, never committed."""
+        """A person's private knowledge, in the format of `knowledge`; never committed."""
         return self.state / "knowledge.md"
 
     @cached_property
     def documents(self) -> Path:
-        """Copies of documents from outside, and the list of the documents that count."""
+        """Copies of outside documents, and the list of loaded documents."""
         return self.project / "documents"
 
     @property
@@ -163,12 +163,12 @@ class Layout:
 
     @cached_property
     def working_memory(self) -> Path:
-        """What was given attention by hand, one line per event."""
+        """Attention that was given explicitly, one line per event."""
         return self.state / "working-memory.jsonl"
 
     @cached_property
     def sessions_db(self) -> Path:
-        """Database of who works here, and what they tell each other."""
+        """Database of sessions and their messages."""
         return self.state / "state.db"
 
     @cached_property
@@ -178,7 +178,7 @@ class Layout:
 
     @cached_property
     def reserved(self) -> Path:
-        """What the builds that run may cost: none of it is in the ledger yet."""
+        """Money reserved by running builds, which is not in the ledger yet."""
         return self.cache / "reserved.json"
 
     @cached_property
@@ -207,7 +207,7 @@ class Layout:
 
     @property
     def live_builds(self) -> Path:
-        """Journals of the builds that run, in any process. A child reads nothing in `state`."""
+        """Journals of running builds of all processes. A headless child cannot read `state`."""
         return self.state / "builds"
 
     def stale(self, feature: str) -> Path:
@@ -230,7 +230,7 @@ class Layout:
 
     @cached_property
     def worktree_records(self) -> Path:
-        """What is known of each worktree besides what git knows, a file each."""
+        """Records of worktrees, one file each."""
         return self.state / "worktrees"
 
     def worktree_index(self, name: str) -> Path:
@@ -312,7 +312,7 @@ class Layout:
 
 @lru_cache(maxsize=64)
 def _places(layout: Layout) -> tuple[str, ...]:
-    """The places of ours in a project, and each folder above them up to its root.
+    """Preread's places in a project, and all folders above them up to the root.
 
     What is behind a link that stays inside the project stays inside, unless it is a link itself.
     """

@@ -1,4 +1,4 @@
-"""The builds that run now, in any process: each writes what it does into a journal of its own.
+"""The running builds of all processes: each one writes a journal of what it does.
 
 `.state/builds/<feature>.<id>.jsonl` is there while its build runs. A file `<feature>.<id>.cancel`
 beside it asks its process to end the build, so that nobody has to send a signal to a process.
@@ -24,14 +24,14 @@ from preread.services import Services, step
 from preread.settings import Level
 
 POLL_SECONDS = 0.2
-MAX_LINES, MAX_TEXT, MAX_BYTES = 5000, 500, 2**23  # of a journal, of a step, that are read
+MAX_LINES, MAX_TEXT, MAX_BYTES = 5000, 500, 2**23  # of a journal; of a step; read at most
 NAME = re.compile(r"([a-z0-9_-]+)\.([0-9a-f]{16})\.jsonl", re.ASCII)
 JOURNAL, CANCEL = ".jsonl", ".cancel"
 CANCELLED = "The build was cancelled by `preread builds cancel`."
 
 
 class Event(Model):
-    """One line of a journal: how a build begins, what it does, how it ends."""
+    """One line of a journal: the start, a step, or the end of a build."""
 
     event: Literal["begin", "step", "end"]
     feature: str
@@ -54,7 +54,7 @@ class Event(Model):
 
 
 class Live(NamedTuple):
-    """A build that runs: how it began, what it did."""
+    """A running build: its start and its steps."""
 
     journal: Path
     begin: Event
@@ -63,7 +63,7 @@ class Live(NamedTuple):
 
 @dataclass
 class Journal:
-    """What one build writes. A build does not fail because its journal cannot be written."""
+    """One build's journal. A build does not fail if its journal cannot be written."""
 
     path: Path
     feature: str
@@ -120,9 +120,9 @@ class Journal:
 async def run(
     services: Services, request: Request, work: Callable[[Services, Request], Awaitable[LoadReply]]
 ) -> LoadReply:
-    """What the work returns. It is written down, and ends when another process asks for that."""
+    """Run the work with a journal, and cancel it if another process asks for that."""
     layout, progress = services.layout, services.progress
-    # The name says whose it is, before its first line does.
+    # The name identifies the process even before the first line is written.
     name = f"{request.feature}.{os.getpid():08x}{os.urandom(4).hex()}{JOURNAL}"
     journal = Journal(layout.live_builds / name, request.feature)
 
@@ -180,7 +180,7 @@ def is_running(build: Live) -> bool:
 
 
 def follow(builds: list[Live]) -> Iterator[Event]:
-    """What builds did and do, until the last of them has ended; nothing here disturbs them."""
+    """Follow builds, past and new events, until the last one ends; does not affect them."""
     with ExitStack() as stack:
         left = []
         for build in builds:
@@ -203,7 +203,7 @@ class _Followed:
     _held: bytes = b""
 
     def more(self) -> Iterator[Event]:
-        """What is new. A process that is gone has written all that it will."""
+        """The new events. A process that is gone will write no more."""
         lives = _lives(self.build.begin)
         whole, newline, self._held = (self._held + self.file.read(MAX_BYTES)).rpartition(b"\n")
         for event in _events(whole + newline, self.build.begin.feature):
@@ -217,7 +217,7 @@ class _Followed:
 
 
 def _events(data: bytes, feature: str) -> Iterator[Event]:
-    """The events of a journal; what is none of them, or is of another feature, is passed over."""
+    """The events of a journal; invalid lines, and those of other features, are skipped."""
     for line in data.split(b"\n"):
         with suppress(ValidationError):
             event = Event.model_validate_json(line)
@@ -231,7 +231,7 @@ def _lives(begin: Event) -> bool:
 
 
 def _is_begun_now(journal: Path) -> bool:
-    """Whether the process that its name tells lives: its first line is not there yet."""
+    """Whether the process in its name is alive, for a journal without a first line yet."""
     return bool(processes.born(int(journal.stem.rpartition(".")[2][:8], 16)))
 
 
@@ -248,7 +248,7 @@ def _cancel(journal: Path) -> Path:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the journals of processes that were killed, and requests that nobody reads."""
+    """Remove journals of killed processes, and cancel requests that nobody will read."""
     with suppress(PrereadError):
         for path in _journals(folder):
             events = _events(reading.plain_bytes(path, MAX_BYTES) or b"", _feature(path))

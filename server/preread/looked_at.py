@@ -1,4 +1,4 @@
-"""What a look at each dossier found, kept until something changes that the look depended on.
+"""Cached results of checking each dossier, valid until something they depend on changes.
 
 As in `fingerprint`, times and inode stand for the content of a file: a changed file has another
 change time, whatever its size and modification time are. A look is only kept if no file had changed
@@ -27,21 +27,21 @@ from preread.services import Services
 from preread.settings import Level
 
 YOUNG = "young"
-# What a dossier cites of them depends on its inputs, HEAD and the paths that it names, no more.
+# What a dossier cites of these kinds depends only on its inputs, HEAD and the paths it names.
 KINDS = frozenset(
     {"lines", "path", "test", "absent", "commit", "ticket", "run", "said", "external"}
 )
 
 
 class Look(NamedTuple):
-    """A dossier that covered the request that it was built for, and what was found then."""
+    """A dossier that covered the request it was built for, and the result of that check."""
 
     manifest: Manifest
     found: str  # JSON
 
 
 class _Row(NamedTuple):
-    """A look, as it is stored."""
+    """A stored `Look`."""
 
     feature: str
     level: Level
@@ -52,7 +52,7 @@ class _Row(NamedTuple):
 
 
 class Looks:
-    """The looks at dossiers that are valid while the project is as it is during one request."""
+    """Cached checks of dossiers, during one request."""
 
     def __init__(self, services: Services, head: str, build_key: Callable[[Level], str]) -> None:
         """`head` is the state of HEAD."""
@@ -70,7 +70,7 @@ class Looks:
                 self._shared = repr((__version__, head, sorted(now.items()), staged, cut))
 
     def kept(self, features: Iterable[str]) -> dict[str, str]:
-        """What was found of each of the features that are as they were then."""
+        """The cached results for features of which nothing has changed."""
         rows: list[_Row] = []
         if self._shared:
             with suppress(PrereadError):  # a database that cannot be used only costs time
@@ -81,7 +81,7 @@ class Looks:
         }
 
     def keep(self, looks: Iterable[Look]) -> None:
-        """Keep those that depend on nothing that may change unnoticed."""
+        """Store those whose dependencies cannot change unnoticed."""
         if not self._shared or self._services.tree.troubles:
             return
         rows = []
@@ -101,7 +101,7 @@ class Looks:
             return False
 
     def _mark(self, row: _Row) -> str:
-        """The state of all that a look depends on; empty if that may change unnoticed."""
+        """The state of everything that a check depends on; empty if that may change unnoticed."""
         states = [self._shared, self._build_key(row.level)]
         states += (_state(path, self._begun, is_own=True) for path in _own_paths(self._layout, row))
         for kind, name in ((line[:1], line[1:]) for line in row.cited.split("\n")):
@@ -118,7 +118,7 @@ class Looks:
 
 
 def _state(path: str, begun: int, *, is_own: bool = False) -> str:
-    """What stands for the content of a file; YOUNG if it may change while this stays the same.
+    """A stand-in for the content of a file; YOUNG if the content may change without it.
 
     One of Preread's `own` is never reached by a link.
     """

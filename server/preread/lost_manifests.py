@@ -1,4 +1,4 @@
-"""A published dossier without a valid manifest gets one again: a person's facts stay theirs."""
+"""Restore a lost manifest, so that a person's facts are still known as theirs."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -59,7 +59,7 @@ def _ids(feature: str, found: Published) -> dict[str, list[str]]:
 
 
 def _equal_files(manifest: Manifest, found: Published) -> int:
-    """How many files are as the manifest says."""
+    """The number of files that match the manifest."""
     return len(manifest.files.items() & {*_files(found)})
 
 
@@ -70,7 +70,7 @@ def _files(found: Published) -> Iterator[tuple[str, str]]:
 
 
 def _known(services: Services, feature: str) -> Iterator[Manifest]:
-    """Every manifest that the dossier had, as far as copies are left."""
+    """All earlier manifests of which copies are left."""
     yield from versions.manifests(services, feature)
     for data in copies(services, services.layout.dossier(feature) / MANIFEST):
         manifest = published.parse_manifest(data, feature)
@@ -79,7 +79,7 @@ def _known(services: Services, feature: str) -> Iterator[Manifest]:
 
 
 def copies(services: Services, path: Path) -> Iterator[bytes]:
-    """What the backups and git's last commit have of a file, the latest first."""
+    """Copies of a file in the backups and git's last commit, latest first."""
     for backup in backups.every(services.layout):
         copy = backups.copies(services.layout, backup).get(path)
         if copy is not None:

@@ -1,4 +1,4 @@
-"""Ranking by meaning: texts by how near they are to a query, fused with a ranking by words."""
+"""Ranking by meaning: texts by similarity to a query, fused with a ranking by words."""
 
 import hashlib
 import sqlite3
@@ -9,15 +9,15 @@ from preread.infra import db, embedding
 from preread.layout import Layout
 
 K = TypeVar("K", bound=Hashable)
-RANK_OFFSET = 60  # of reciprocal rank fusion: how little the first ranks differ
-# Below which a text is not about the query: where words found nothing, a guess is welcome.
+RANK_OFFSET = 60  # of reciprocal rank fusion; the higher, the less the first ranks differ
+# Minimum similarity: low if a search by words found nothing, because a guess is then welcome.
 MIN_SIMILARITY, MIN_BESIDE_WORDS = 0.1, 0.3
 
 
 def near(
     layout: Layout, query: str, texts: Sequence[str], *, beside_words: bool = False
 ) -> list[int] | None:
-    """The places of the texts that mean something similar, nearest first; None without a model."""
+    """The indexes of texts with a similar meaning, nearest first; None without a model."""
     model = embedding.model()
     if model is None:
         return None
@@ -29,7 +29,7 @@ def near(
 
 
 def likenesses(query: str, texts: Iterable[str]) -> list[float] | None:
-    """How near each text is to the query, from -1 to 1; None without a model. Nothing is stored."""
+    """Each text's similarity to the query, -1 to 1; None without a model. Nothing is stored."""
     model = embedding.model()
     if model is None:
         return None
@@ -38,7 +38,7 @@ def likenesses(query: str, texts: Iterable[str]) -> list[float] | None:
 
 
 def fused(by_words: Sequence[K], by_meaning: Sequence[K], weight: float) -> list[K]:
-    """Two rankings as one, by reciprocal ranks; `weight` is what meaning counts, from 0 to 1."""
+    """Reciprocal rank fusion of two rankings; `weight`, 0 to 1, is that of meaning."""
     scores: dict[K, float] = {}
     for ranking, share in ((by_words, 1 - weight), (by_meaning, weight)):
         for rank, key in enumerate(ranking if share else ()):
@@ -47,7 +47,7 @@ def fused(by_words: Sequence[K], by_meaning: Sequence[K], weight: float) -> list
 
 
 def regenerate(layout: Layout, texts: Sequence[str]) -> int:
-    """Compute the vectors of these texts anew; returns how many there are then."""
+    """Recompute the vectors of these texts; returns the number of vectors."""
     db.use(layout, lambda connection: connection.execute("DELETE FROM vectors"))
     model = embedding.model()
     if model is not None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from preread.settings import Level
 
-# `said`: somebody said it, and nothing else proves it. `unverified`: a person wrote it, and its
+# `said`: somebody said it, and nothing else proves it. `unverified`: a person wrote it, but its
 # sources no longer say it.
 State = Literal["quoted", "computed", "external", "located", "said", "unverified"]
 Status = Literal["ok", "building", "partial", "degraded", "error"]
@@ -188,7 +188,7 @@ class Wording(Model):
 
 
 class SpanMark(Model):
-    """What was at a source's lines, so that they are found again when they move.
+    """The content of a source's lines, to find them again when they move.
 
     Digests are of text without white space, 12 hex digits of SHA-256.
     """
@@ -204,7 +204,7 @@ class SpanMark(Model):
 
 
 class LostFact(Model):
-    """A fact of a model's that no source supports any more."""
+    """A model's fact that has lost its sources."""
 
     file: str
     text: str
@@ -309,7 +309,7 @@ def _no_ledger(_outcome: Outcome) -> None:
 
 
 def _not_told(_fault: Fault) -> None:
-    """Tell nobody that it takes longer."""
+    """Ignore delays."""
 
 
 class Review(Protocol):
@@ -360,7 +360,7 @@ class Stats(Model):
 
 
 class Refresh(Model):
-    """What became of the sources of a dossier that was refreshed."""
+    """What a refresh did to a dossier's sources and facts."""
 
     moved: int = Field(description="Sources that were found again elsewhere.")
     changed: tuple[str, ...] = Field(

@@ -1,4 +1,4 @@
-"""Follow the code: what became of the sources of a published dossier's facts, without a model."""
+"""Follow the code: update the sources of a published dossier's facts, without a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,10 +12,10 @@ from preread.sources import Ref, SourceError
 
 @dataclass(frozen=True)
 class Followed:
-    """What became of the sources that a manifest lists."""
+    """The current state of the sources that a manifest lists."""
 
-    moved: dict[str, str] = field(default_factory=dict)  # source -> where its lines are now
-    changed: frozenset[str] = frozenset()  # its symbol is there, or its file: the text is not
+    moved: dict[str, str] = field(default_factory=dict)  # source -> its new place
+    changed: frozenset[str] = frozenset()  # its file or symbol exists, but the text does not
     gone: frozenset[str] = frozenset()
 
     @property
@@ -24,7 +24,7 @@ class Followed:
 
 
 def follow(services: Services, manifest: Manifest) -> Followed:
-    """Look up every source of the manifest, and find those again whose lines moved."""
+    """Look up every source of the manifest; lines that have moved are found again."""
     relocator = Relocator(services.tree)
     refs = {text: sources.parse(text) for text in manifest.spans}
     commits = [ref.name for ref in refs.values() if ref is not None and ref.kind == "commit"]
@@ -51,7 +51,7 @@ def follow(services: Services, manifest: Manifest) -> Followed:
 
 
 def found_again(relocator: Relocator, marks: Mapping[str, SpanMark]) -> Followed:
-    """Where the lines are that these sources had lost."""
+    """The new places of sources that had lost their lines."""
     moved: dict[str, str] = {}
     for text, mark in marks.items():
         ref = sources.parse(text)
@@ -70,9 +70,9 @@ def _state(services: Services, ref: Ref, digest: str) -> str:
 
 
 def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[LostFact, ...]]:
-    """The draft with its sources where they are now, and the facts that lost theirs.
+    """The draft with updated sources, and the facts that lost theirs.
 
-    A fact of several sources keeps those that are left. A fact that quotes a changed ticket or
+    A fact with several sources keeps the remaining ones. A fact that quotes a changed ticket or
     file keeps it: the check looks its quotes up.
     """
     lost: list[LostFact] = []
@@ -110,7 +110,7 @@ def _is_lost(source: str, fact: Fact, found: Followed) -> bool:
 
 
 def moved_fact(fact: Fact, base: str, found: Followed) -> Fact:
-    """The fact with its sources where they are now; `base` is its section's source."""
+    """The fact with updated sources; `base` is its section's source."""
     moved, new_base = found.moved, found.moved.get(base, base)
     parts, end = [], 0
     path = _path(new_base)  # what an anchor without a path refers to in the new text

@@ -1,6 +1,6 @@
-"""What a build may cost and an agent may do is the person's to say: a project only lowers it.
+"""Limits on cost and permissions: only the person can raise them, a project can only lower them.
 
-The file may have come with a repository, and the person pays.
+The project's settings may have come with a repository, and the person pays.
 """
 
 import re
@@ -9,13 +9,13 @@ from typing import Any
 
 LIMITS = ("max_usd", "max_turns", "max_builds", "max_waiting")
 MODELS = ("model", "fallback_model")
-# The families of the two models that are the defaults, under any version. What another model costs
-# nobody can tell from its name.
+# The model families of the two defaults, in any version. The cost of other models cannot be told
+# from their names.
 MODEST = re.compile(r"(?:(?:claude-)?(?:\d[\d.]*-)*(?:haiku|sonnet)(?:-\d[\d.]*)*)?")
 
 
 def excesses(chosen: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a project that only the person may make, each with the default instead."""
+    """The settings that only the person may make, each with the value to use instead."""
     limits = [key for key in LIMITS if chosen[key] > defaults[key]]
     models = [key for key in MODELS if not MODEST.fullmatch(chosen[key])]
     lowered = {key: defaults[key] for key in (*limits, *models)}

@@ -1,4 +1,4 @@
-"""Search what the loaded documents say: a full-text index of their parts, derived."""
+"""Search the loaded documents: a derived full-text index of their parts."""
 
 import re
 import sqlite3
@@ -15,7 +15,7 @@ from preread.sources import Ref
 WORD = re.compile(r"\w+")
 MAX_TERMS = 32
 MAX_PARTS = 10
-STEM = 6  # letters: what inflected forms of a word share
+STEM = 6  # letters that inflected forms of a word share
 SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z(\[“\"])")
 BLOCK = re.compile(r"\n\s*\n")
 HEADING = re.compile(r"^\d+(?:\.\d+)*\.? +[A-Z].{0,80}(?<![.,;:])$", re.MULTILINE)
@@ -23,7 +23,7 @@ MAX_SENTENCE = 300  # characters
 
 
 class Passage(NamedTuple):
-    """A part of a document that a search found, best first."""
+    """A part of a document, as a search result."""
 
     path: str
     number: int
@@ -35,7 +35,7 @@ class Passage(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence on one line, and the line of its part that it begins on."""
+    """A sentence on one line, and its first line in its part."""
 
     line: int
     text: str
@@ -72,7 +72,7 @@ def _index(services: Services, known: dict[str, str], connection: sqlite3.Connec
 
 
 def search(services: Services, text: str, limit: int) -> list[Passage]:
-    """The parts with the most telling of these words, by BM25. Brings the index up to date."""
+    """The parts that match these words best, by BM25. Brings the index up to date."""
     terms = list(dict.fromkeys(WORD.findall(text.lower())))[:MAX_TERMS]
     if not terms or not shelf.loaded(services.layout):
         return []
@@ -93,7 +93,7 @@ def sentences(part: Part) -> Iterator[Sentence]:
     if lines and lines[0].strip("# ") == part.title and not part.title.endswith((".", "!", "?")):
         lines[0] = ""
     blocks = BLOCK.split(HEADING.sub(r"\n\g<0>\n", "\n".join(lines)))
-    # Only white space is taken away, so that counting words says which line a sentence is on.
+    # Only white space is removed, so the line of a sentence can be found by counting words.
     places = [number for number, line in enumerate(lines, 1) for _ in line.split()]
     words = 0
     for block in blocks:

@@ -1,4 +1,4 @@
-"""One request's way from a name to a reply: look up, lock, look up again, build."""
+"""The pipeline of a request: look up, lock, look up again, build."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -61,7 +61,7 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
     try:
         return await jobs.run(services, request, look_up, build, caller)
     except PrereadError as error:
-        # A dossier that this call published itself is none that could not be refreshed.
+        # Not for a dossier that this call published itself: that one needed no refresh.
         reply = await step(_not_refreshed, services, request, error) if covering else None
         if reply is None:
             raise
@@ -69,7 +69,7 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
 
 
 def _not_refreshed(services: Services, request: Request, error: PrereadError) -> LoadReply | None:
-    """The published dossier, if all that could not be done was to run its rules again."""
+    """The published dossier, if only its rules could not be run again."""
     found = cache.lookup(services, request, partial(build_key, services))
     if isinstance(error, Cancelled) or not found.covers or found.published is None:
         return None
@@ -184,7 +184,7 @@ async def build(services: Services, request: Request) -> LoadReply:
 
 
 async def _unsaved(services: Services, request: Request, error: PrereadError) -> LoadReply:
-    """What there is, although something cannot be written: the dossier itself, or only a reply.
+    """The reply if something cannot be written: the published dossier, or one in the reply only.
 
     Raises the error for any other reason, and when a published dossier is to be replaced.
     """
@@ -236,7 +236,7 @@ async def _served_or_built(services: Services, request: Request, called: float) 
         asked = await step(_with_published_inputs, services, request)
         if looked.needs != "build" and looked.published and looked.published.manifest:
             stale = looked.published
-            # Not `auto`: a test that failed since then is no reason to pay for another build.
+            # Not `auto`: a test that has failed since then is no reason to pay for another build.
             asked = staleness.as_built(looked.published.manifest)
     async with feature_lock.building(services, asked):
         await step(_hint_if_stale, services, request.feature)
@@ -302,7 +302,7 @@ def _look_again(services: Services, request: Request, called: float) -> cache.Lo
     For `force`, a build will do that began after this call.
     """
     run = published.recorded(services.layout, request.feature)
-    # A start in the future is one from before the clock was set back.
+    # A start in the future means that the clock was set back.
     if not request.force or (run is not None and called <= run.started <= time.time()):
         request = request.model_copy(update={"force": False})
     return cache.lookup(services, request, partial(build_key, services))

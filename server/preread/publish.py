@@ -41,7 +41,7 @@ def put_staged(staging: Path, texts: Mapping[str, str]) -> None:
 
 
 def require_place(services: Services, feature: str) -> None:
-    """Raise E_WRITE where a dossier cannot be published, before somebody pays for its drafts."""
+    """Raise E_WRITE if a dossier cannot be published, before drafts for it are paid for."""
     layout = services.layout
     places = (layout.dossier(feature), layout.context, layout.project)
     place = next((path for path in places if os.path.lexists(path)), layout.root)
@@ -116,7 +116,7 @@ def recover(services: Services, feature: str) -> None:
 
 
 def leftovers(services: Services, feature: str) -> list[Path]:
-    """What killed builds and writes left of a feature, if its lock is held: then none is running.
+    """Leftovers of a feature's killed builds and writes; with its lock held, none is running.
 
     Raises Unreadable.
     """
@@ -185,7 +185,7 @@ def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:
         for name in ready.remove:
             _back_up_edited(layout, ready, name)
             atomic.remove(folder / name)
-        atomic.sync_folder(folder)  # before what could be rolled forward again is gone
+        atomic.sync_folder(folder)  # before removing what a recovery would need
     stale_hints.clear(layout, ready.manifest.feature)
     atomic.remove(staging)
 

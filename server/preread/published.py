@@ -20,7 +20,7 @@ from preread.models import Manifest, Model, Outcome, Refresh, Stats
 SCHEMA = 1
 MAX_READS = 50
 PAUSE = 0.01  # seconds between reads; longer than any file system's time stamp resolution
-MAX_PROBLEMS, MAX_PROBLEM = 50, 300  # of a run record, and characters of each
+MAX_PROBLEMS, MAX_PROBLEM = 50, 300  # in a run record; characters of each
 # A staging folder is complete when its name has this suffix and it contains this file. A builder
 # could write the file, but cannot rename its folder.
 READY, MARK = ".ready", "ready.json"
@@ -82,7 +82,7 @@ def text_of(data: bytes) -> str:
 def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
     """Parse a manifest; None unless it is valid, of this schema and of this feature.
 
-    One that git merged has both sides' entries, and no file's digest: no file is as it says.
+    In one that git merged, no file's digest is valid, because it has the entries of both sides.
     """
     if data is None:
         return None
@@ -115,7 +115,7 @@ def pending(layout: Layout, feature: str) -> bool:
 
 
 def abandoned(layout: Layout) -> list[str]:
-    """The features that are being built, or of which a killed build left something."""
+    """The features that are being built, or for which a killed build left files."""
     names = set()
     for folder in (layout.staging, layout.building("x").parent):
         with suppress(OSError):
@@ -194,7 +194,7 @@ def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
 
 
 def read_texts(layout: Layout, feature: str) -> dict[str, str]:
-    """The files that are in place now; its lock must be held."""
+    """The files that are in place now; requires the feature's lock."""
     return {name: text_of(data) for name, data in _files(layout.dossier(feature), None).items()}
 
 

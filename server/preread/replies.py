@@ -29,7 +29,7 @@ INLINE_ORDER = (
     "summary.md", "anti-patterns.md", "failures.md", "patterns.md", "existing-tests.md",
     "requirements.md", "codebase.md",
 )  # fmt: skip
-# A reply does not know what a gate refused, if any did.
+# A reply does not know whether a gate refused anything.
 RETRY = "Go on. If a gate refused a write, a dispatch or a command for want of this, retry it."
 MAX_LOST, MAX_SHOWN = 5, 160  # facts named in a warning, and characters of each
 
@@ -57,7 +57,7 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
 
 
 def counts(checked: Checked) -> dict[str, int]:
-    """How many facts there are, in total and of each state, and their estimated tokens."""
+    """The number of facts, in total and by state, and their estimated tokens."""
     states = [verdict.state for verdict in checked.verdicts]
     by_state = {state: states.count(state) for state in get_args(State)}
     tokens = sum(dossier.tokens(dossier.render(draft)) for draft in checked.drafts)
@@ -89,7 +89,7 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
 
 
 def refresh(followed: Followed, lost: Sequence[LostFact]) -> Refresh:
-    """What a refresh found, for its reply and the run's record."""
+    """The results of a refresh, for the reply and the run record."""
     changed = tuple(f"{one.file}: {one.text}" for one in lost if one.is_changed)
     gone = tuple(f"{one.file}: {one.text}" for one in lost if not one.is_changed)
     return Refresh(moved=len(followed.moved), changed=changed, gone=gone)
@@ -125,7 +125,7 @@ def refreshed(
 
 
 def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What a reader sees of a dossier: its texts, and which facts no longer check out."""
+    """A dossier's texts, and its facts that no longer check out."""
     return found.texts, found.manifest.unverified if found.manifest else ()
 
 
@@ -161,7 +161,7 @@ def unsaved(
     seconds: float,
     error: PrereadError,
 ) -> LoadReply:
-    """The reply to a build that could not be published: all there is of the dossier is in it."""
+    """The reply to a build that could not be published; it contains the whole dossier."""
     text, cut = inline(texts, services.settings.inline_tokens)
     why = (
         "The static builder wrote this dossier, and it is only in this reply, because it could "
@@ -191,7 +191,7 @@ def unsaved(
 def from_published(
     services: Services, request: Request, found: Published, how: How, seconds: float
 ) -> LoadReply:
-    """The reply that a published dossier makes."""
+    """The reply for a published dossier."""
     layout, manifest = services.layout, found.manifest or Manifest(feature=request.feature)
     text, cut = inline(found.texts, services.settings.inline_tokens)
     run = published.recorded(layout, request.feature)
@@ -236,7 +236,7 @@ def from_published(
 
 
 def _fallback_warnings(manifest: Manifest, fault: Fault) -> Iterator[str]:
-    """Who wrote the files that the model was to draft this time, and did not."""
+    """Warnings about files that the model should have drafted, and who wrote them instead."""
     if fault.code == Unreadable.CODE:
         yield f"The dossier is incomplete, and is built again at the next call: {fault.reason}."
         return
@@ -253,12 +253,12 @@ def _fallback_warnings(manifest: Manifest, fault: Fault) -> Iterator[str]:
 
 
 def _cost_today(services: Services, stats: Stats) -> float:
-    """What the project's builds cost today; not looked up for a dossier that cost nothing."""
+    """The cost of the project's builds today; skipped for a dossier that cost nothing."""
     return round(spending.totals(services.layout).today, 6) if stats.turns else 0.0
 
 
 def _counted(found: Published) -> Stats:
-    """Counts for a dossier without a run record here: it came with the repository."""
+    """Counts for a dossier without a run record, which came with the repository."""
     drafts = [dossier.parse(name, "", text)[0] for name, text in found.texts.items()]
     tokens = sum(dossier.tokens(text) for text in found.texts.values())
     return Stats(facts=sum(len(draft.facts) for draft in drafts), tokens=tokens)
@@ -277,7 +277,7 @@ def building(services: Services, request: Request, seconds: float) -> LoadReply:
 
 
 def failed(error: PrereadError) -> LoadReply:
-    """The reply that an expected failure makes; nothing published was changed."""
+    """The reply to an expected failure; nothing published was changed."""
     return LoadReply(
         status="error",
         next=error.hint or "Fix what the message says, then try again.",

@@ -1,4 +1,4 @@
-"""Replies that a server can give again, as long as nothing that they depend on has changed."""
+"""A cache of replies, valid as long as nothing that they depend on has changed."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -24,7 +24,7 @@ class ReplyCache(Generic[T]):
         return entry[1]
 
     def put(self, key: Hashable, fingerprint: Fingerprint | None, reply: T) -> None:
-        """Cache a reply; not without a fingerprint."""
+        """Cache a reply, if it has a fingerprint."""
         if fingerprint is not None:
             self._entries[key] = (fingerprint, reply)
             if len(self._entries) > MAX_REPLIES:

@@ -37,7 +37,7 @@ def find_root(start: Path) -> Path:
 
 
 def is_project(folder: Path) -> bool:
-    """Whether a folder is a project by itself, not only for want of one above it."""
+    """Whether a folder is itself a project, and not just used because no folder above is one."""
     return (folder / ".project").is_dir() or (folder / ".git").exists()
 
 

@@ -49,7 +49,7 @@ class Checked:
     rounds: int
     runs: int
     problems: tuple[Problem, ...]
-    unknown: tuple[str, ...] = ()  # what was learned and is not in the project's knowledge
+    unknown: tuple[str, ...] = ()  # lessons that are not in the project's knowledge
 
 
 def check(services: Services, feature: str) -> Checked | None:
@@ -63,7 +63,7 @@ def _stages(text: str) -> tuple[str, list[Stage]]:
     """The first line, and the stages in order; comments and code fences are skipped."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     found: list[Stage] = []
-    until = ""  # the end of the fence or comment that is open
+    until = ""  # the end marker of the open fence or comment
     for number, line in enumerate(lines[:MAX_LINES], 1):
         stripped = line.strip()
         if until:
@@ -193,7 +193,7 @@ class _Checker:
                 self.problem(bullet.line, "E_RUN_RECORD", message)
 
     def _check_last_run(self, stage: Stage) -> None:
-        """The last run must have passed by the record, whatever the log says."""
+        """The last run must be recorded as passed, whatever the log says."""
         cited = _cited(stage)
         if not cited:
             self.problem(stage.line, "E_RUN_FAILED", "no run is cited")

@@ -31,7 +31,7 @@ def _no_report(message: str, done: float, total: float) -> None:
 
 @dataclass
 class Progress:
-    """How far some work has come, and whether it should go on. Safe to use from worker threads."""
+    """Progress of some work, and whether to continue it. Thread-safe."""
 
     report: Report = _no_report
     begun: float = field(default_factory=time.monotonic)
@@ -75,7 +75,7 @@ class Services:
     run: Runner = subprocesses.run
     child: Starter = subprocesses.child
     progress: Progress = field(default_factory=Progress)
-    unchanged: "Unchanged | None" = None  # a process that stays has one for all its requests
+    unchanged: "Unchanged | None" = None  # shared by all requests of a long-running process
 
     @cached_property
     def tree(self) -> Tree:
@@ -83,14 +83,14 @@ class Services:
 
     @cached_property
     def credentials(self) -> "Credentials":
-        """The project's secrets, read once: for many checks that make up one step."""
+        """The project's secrets, read once per request, because one step makes many checks."""
         from preread.infra.secrets import Credentials
 
         return Credentials(self.layout.root)
 
     @cached_property
     def program_environ(self) -> dict[str, str]:
-        """The environment of a program that is looked up by its name, or looks up others."""
+        """The environment for programs that are found on PATH, or that find others there."""
         path = search_path.outside(str(self.layout.root), self.environ)
         return {**self.environ, "PATH": path}
 

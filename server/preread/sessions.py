@@ -1,4 +1,4 @@
-"""Who works in a project, on what, and what they tell each other: `.project/.state/state.db`.
+"""Sessions in a project, their work and their messages, in `.project/.state/state.db`.
 
 A session is a process: an MCP server, the shell that a command line was typed in, or a client of a
 daemon. It ends with its process, or after SILENCE.
@@ -24,11 +24,11 @@ from preread.models import Model
 
 T = TypeVar("T")
 SILENCE = 4 * 3600.0  # seconds
-MAX_MESSAGES = 2000  # that are kept
-MAX_SINCE = 200  # messages that are read at a time
+MAX_MESSAGES = 2000  # messages that are kept
+MAX_SINCE = 200  # messages that are read at once
 MAX_FILES = 200  # of one session
 MAX_NOTED = 1000
-SERVICE = "preread"  # who tells two sessions that they write the same file
+SERVICE = "preread"  # the sender of messages about overlapping files
 SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, pid INTEGER NOT NULL, born REAL NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE messages (
 
 
 class Identity(Model):
-    """The process that a session is, and what it is called; `part` is one client of a daemon."""
+    """The process behind a session, and its name; `part` distinguishes a daemon's clients."""
 
     name: str
     pid: int
@@ -54,7 +54,7 @@ class Identity(Model):
 
     @property
     def born(self) -> processes.Born:
-        """When the process started: process ids are used again."""
+        """The start time of the process, because process ids are reused."""
         return processes.born(self.pid)
 
     @property
@@ -62,14 +62,14 @@ class Identity(Model):
         return f"{self.pid}-{self.part}" if self.part else str(self.pid)
 
 
-_noted: dict[tuple[Path, str], str] = {}  # by folder and session: the feature, by this process
+_noted: dict[tuple[Path, str], str] = {}  # (folder, session) -> feature that this process recorded
 
-# Who calls, in a process that serves many sessions.
+# The caller, in a process that serves many sessions.
 CALLER: ContextVar[Identity | None] = ContextVar("caller", default=None)
 
 
 class Session(Model):
-    """One session as others see it."""
+    """A session, as others see it."""
 
     id: str
     name: str
@@ -81,7 +81,7 @@ class Session(Model):
 
 
 class Message(Model):
-    """What one session told another, or all."""
+    """A message to one session, or to all."""
 
     id: int
     at: float
@@ -98,7 +98,7 @@ def own(pid: int, name: str) -> Identity:
 
 
 def caller(by: str, *, is_person: bool) -> Identity:
-    """The session that is calling: an agent's server, or the shell that started this process."""
+    """The calling session: an agent's server, or the shell that started this process."""
     if is_person:
         return own(os.getppid(), by)
     if (client := CALLER.get()) is not None:
@@ -115,7 +115,7 @@ def update(
     doing: str | None = None,
     files: Iterable[str] | None = None,
 ) -> tuple[Session, list[Session]]:
-    """Say what a session works on; returns it and those that write one of its files.
+    """Update a session's work; returns it, and the sessions that write one of its files.
 
     Both sides of a new overlap get a message.
     """
@@ -137,7 +137,7 @@ def update(
 
 
 def known(layout: Layout, me: Identity) -> tuple[Session, list[Session]]:
-    """What `update` returns, where nothing may be written: nobody else sees a new session."""
+    """Like `update` where nothing can be written: others cannot see a new session."""
     found = {one.id: one for one in everybody(layout)}
     now = time.time()
     mine = found.pop(me.id, None) or Session(id=me.id, name=me.name, since=now, seen=now)
@@ -149,7 +149,7 @@ def _overlaps(mine: Session, others: Iterable[Session]) -> list[Session]:
 
 
 def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
-    """Set the files that a session writes, and tell both sides of a new overlap."""
+    """Set the files that a session writes, and send both sides of a new overlap a message."""
     before = {one.id: one for one in _all(connection)}
     connection.execute("DELETE FROM files WHERE session = ?", (me,))
     rows = [(me, path, time.time()) for path in files]
@@ -166,7 +166,7 @@ def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
 
 
 def is_noted(start: Path, me: Identity, feature: str) -> bool:
-    """Whether that is what a session's last call in a folder was noted for."""
+    """Whether this feature was the last one recorded for a session in a folder."""
     return _noted.get((start, me.id)) == feature
 
 
@@ -179,7 +179,7 @@ def note_feature(layout: Layout, start: Path, me: Identity, feature: str) -> Non
 
 
 def say(layout: Layout, me: Identity, text: str, to: str = "") -> tuple[Message, list[Session]]:
-    """Send a message to a session, or to all; with those that get it. Raises E_NOT_FOUND."""
+    """Send a message to a session, or to all; returns it and its recipients. Raises E_NOT_FOUND."""
 
     def work(connection: sqlite3.Connection) -> tuple[Message, list[Session]]:
         known = _entered(connection, me)
@@ -193,7 +193,7 @@ def say(layout: Layout, me: Identity, text: str, to: str = "") -> tuple[Message,
 
 
 def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
-    """The oldest messages that a session has not heard, each once, and how many are left."""
+    """A session's oldest unread messages, marked as read, and the number of the others."""
 
     def work(connection: sqlite3.Connection) -> tuple[list[Message], int]:
         known = _entered(connection, me)
@@ -208,7 +208,7 @@ def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
 
 
 def everybody(layout: Layout) -> list[Session]:
-    """The sessions that are alive, the oldest first."""
+    """The live sessions, oldest first."""
 
     def work(connection: sqlite3.Connection) -> list[Session]:
         ended = set(_ended(connection))
@@ -226,14 +226,14 @@ def latest(layout: Layout) -> int:
 
 
 def since(layout: Layout, seen: int) -> list[Message]:
-    """Every message after that one, whoever it is for."""
+    """All messages after that one, for any recipient."""
     if not layout.sessions_db.is_file():
         return []
     return _database(layout).use(lambda connection: _messages(connection, seen))
 
 
 def waiting(layout: Layout, me: Identity) -> int:
-    """How many messages a session has not heard; 0 for one that is not registered."""
+    """The number of a session's unread messages; 0 if it is not registered."""
     try:
         state = layout.sessions_db.stat()
     except OSError:
@@ -253,7 +253,7 @@ def _database(layout: Layout) -> KeptDatabase:
 
 
 def _use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work` in a transaction, without the sessions that have ended."""
+    """Run `work` in a transaction, after removing sessions that have ended."""
 
     def whole(connection: sqlite3.Connection) -> T:
         connection.execute("PRAGMA synchronous = OFF")  # a session does not outlive a power cut
@@ -275,7 +275,7 @@ def _expire(connection: sqlite3.Connection) -> None:
 
 
 def _ended(connection: sqlite3.Connection) -> list[str]:
-    """The ids of the sessions whose process ended or that were silent for long."""
+    """The ids of sessions whose process has ended, or that were silent for too long."""
     now = time.time()
     rows = connection.execute("SELECT id, pid, born, seen FROM sessions").fetchall()
     return [
@@ -286,7 +286,7 @@ def _ended(connection: sqlite3.Connection) -> list[str]:
 
 
 def _entered(connection: sqlite3.Connection, me: Identity) -> str:
-    """The id of a session, which is registered if it was not. It hears what is said from now on."""
+    """The id of a session; registers a new one, which gets messages from now on."""
     now = time.time()
     latest = connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
     connection.execute(
@@ -312,7 +312,7 @@ def _all(connection: sqlite3.Connection) -> list[Session]:
 
 
 def _named(sessions: list[Session], name: str) -> Session:
-    """The session of an id, or of a name that one session has. Raises E_NOT_FOUND."""
+    """The session with an id or a unique name. Raises E_NOT_FOUND."""
     found = [one for one in sessions if one.id == name] or [
         one for one in sessions if one.name == name
     ]

@@ -23,7 +23,7 @@ FINISHING = 60.0
 # Share of a build's time, turns and money with which the model corrects what failed the check. The
 # prompt does not tell it of that time and those turns; no draft can spend that money.
 RESERVED = 0.2
-# What a level needs unless the settings say otherwise: measured with strong models.
+# What a level needs by default, measured with strong models.
 SECONDS_OF: "dict[Level, float]" = {"full": 540}
 TOKENS_OF: "dict[Level, int]" = {"full": 2500}
 MODEL = r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*"
@@ -233,12 +233,12 @@ class Settings(BaseModel):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a project's file asks for that only the person may set, for whoever builds."""
+        """Warnings about values in the project's file that only the person may set."""
         return self._warnings
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """What is invalid where these settings come from: they have its defaults."""
+        """Warnings about invalid settings, whose defaults are used."""
         return self._broken
 
     def with_warnings(self, warnings: Iterable[str], broken: Iterable[str]) -> "Settings":

@@ -1,4 +1,4 @@
-"""Where settings come from: file < environment < arguments; and what is done about invalid ones."""
+"""Loads the settings: file < environment < arguments; invalid ones are replaced by defaults."""
 
 import os
 import re
@@ -14,9 +14,9 @@ from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.settings import Settings, personal_keys
 
-# What errors call the other places than the file.
+# How errors name the sources other than the file.
 ENVIRONMENT, ARGUMENTS = "the environment", "the arguments"
-MAX_LINES = 50  # that are left out of a file before all of it is
+MAX_LINES = 50  # invalid lines to skip before the whole file is ignored
 EFFECT = "Until then its default applies, and no model is used."
 Values = dict[str, Any]
 Report = Callable[[PrereadError], None]
@@ -33,7 +33,7 @@ def load(
 def load_repaired(
     layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None
 ) -> Settings:
-    """The same, with the defaults of what is invalid, and warnings in `broken`.
+    """Like `load`, with defaults instead of invalid values, and warnings in `broken`.
 
     The agent may not correct the file: an error would leave it in front of closed gates. But a
     limit on spending may be among what is broken, so no model is used meanwhile. Raises E_SETTINGS
@@ -88,7 +88,7 @@ def origins(layout: Layout, environ: Mapping[str, str]) -> dict[str, Origin]:
 
 
 def _ignore(_: PrereadError) -> None:
-    """Whoever loads the settings reports what is wrong with them."""
+    """Ignored here: whoever loads the settings reports their problems."""
 
 
 def _refuse(error: PrereadError) -> None:
@@ -102,7 +102,7 @@ def _merged(
     """The settings of the file's text, the environment and the arguments."""
     chosen = _added({}, _from_file(layout, text, report), f"{layout.config}", report, text)
     own = own_limits.excesses(Settings(**chosen).model_dump(), Settings().model_dump())
-    wanted = {key: chosen.get(key) for key in own}  # what the file asks for and does not get
+    wanted = {key: chosen.get(key) for key in own}  # values of the file that are overruled
     given = {key: value for key, value in arguments.items() if value is not None}
     more = _added({}, _from_environment(environ), ENVIRONMENT, report)
     more = _added(more, given, ARGUMENTS, report)
@@ -170,7 +170,7 @@ def _from_environment(environ: Mapping[str, str]) -> Values:
 
 
 def _added(merged: Values, values: Values, place: str, report: Report, text: str = "") -> Values:
-    """Valid settings with those of one more place; `text` is that of the file."""
+    """Valid settings merged with those of one more source; `text` is the file's text."""
     while True:
         error, key = _invalid(values, place, text)
         if error is None:

@@ -25,7 +25,7 @@ DATA_SUFFIXES = frozenset(
 )
 # Files in these folders prove nothing: Preread or git wrote them, drafts included.
 OWN_FOLDERS = ((".project", ".cache"), (".project", ".state"), (".project", "context"), (".git",))
-MAX_NAMED = 3  # files that a basename may mean, in an error
+MAX_NAMED = 3  # candidates for a basename, in an error
 MAX_TOGETHER = 40  # commits that one git process reads
 
 
@@ -108,7 +108,7 @@ def is_own(path: str, tree: Tree) -> bool:
 
 
 def _no_file(tree: Tree, path: str) -> SourceError:
-    """The error for a file that is not there, with the files that a basename may mean."""
+    """The error for a missing file, with the files that a basename may refer to."""
     named = [one for one in tree.files if one.endswith(f"/{path}")] if "/" not in path else []
     hint = f"; write the whole path: {', '.join(named[:MAX_NAMED])}" if named else ""
     return SourceError("E_SOURCE_FILE", f"`{path}` is not a text file of the project{hint}")
@@ -321,7 +321,7 @@ def _parse_said(text: str) -> Ref | None:
 
 
 def _resolve_said(ref: Ref, _tree: Tree) -> Span:
-    """That somebody said it is all there is: no file proves it, and nothing is quoted from it."""
+    """A person's word: no file proves it, and nothing can be quoted from it."""
     return Span((str(ref),))
 
 
@@ -383,7 +383,7 @@ ROWS: dict[str, Row] = {
 
 @lru_cache(maxsize=4096)  # one build parses the same few hundred sources many times
 def parse(text: str) -> Ref | None:
-    """The source that `text` writes, or None when it has the form of no kind."""
+    """Parse a source; None if it has the form of no kind."""
     for row in ROWS.values():
         if (ref := row.parse(text)) is not None:
             return ref
@@ -391,5 +391,5 @@ def parse(text: str) -> Ref | None:
 
 
 def resolve(ref: Ref, tree: Tree) -> Span:
-    """The lines a source refers to now; raises SourceError when it is invalid."""
+    """The lines a source refers to now; raises SourceError if it is invalid."""
     return ROWS[ref.kind].resolve(ref, tree)

@@ -1,4 +1,4 @@
-"""What builds cost: a ledger with one line per run, its totals by day and month, monthly limits.
+"""The cost of builds: a ledger with one line per run, totals by day and month, monthly limits.
 
 A line is `{"time": …, "cost_usd": …, "feature": …, "model": …, "turns": …, "tokens": {…},
 "seconds": …, "run": …}`. Times are in epoch seconds; `cost_usd` is null when the run ended before
@@ -50,7 +50,7 @@ class Spent(Model):
 
 
 class Reserved(Model):
-    """What one build may cost, and the process that would know."""
+    """The money that one build may cost, and its process."""
 
     id: str
     pid: int
@@ -127,7 +127,7 @@ def _shorten(layout: Layout, now: float) -> None:
 
 
 def allows(services: Services, now: float | None = None) -> bool:
-    """Whether one more build fits the month's limit, or a person agreed to exceed it this month.
+    """Whether one more build fits the month's limit, or a person agreed to exceed it.
 
     A run of unknown cost counts as `max_usd`.
     """
@@ -164,18 +164,18 @@ def reservation(services: Services) -> Iterator[bool]:
         yield fits
     finally:
         if fits:
-            with suppress(PrereadError), _locked(services.layout):  # it ends with this process
+            with suppress(PrereadError), _locked(services.layout):  # it expires with this process
                 rest = [one for one in _reserved(services.layout) if one.id != own.id]
                 _reserve(services.layout, rest)
 
 
 def reserved(layout: Layout) -> float:
-    """What the builds that run now may still cost, in dollars."""
+    """The money reserved by running builds, in dollars."""
     return sum(one.usd for one in _reserved(layout))
 
 
 def _reserved(layout: Layout) -> list[Reserved]:
-    """The reservations of processes that live."""
+    """The reservations of live processes."""
     data = plain_bytes(layout.reserved)
     try:
         found = RESERVATIONS.validate_json(data or b"[]")
@@ -240,6 +240,6 @@ def refusal(services: Services) -> Fault:
 
 
 def refused(services: Services) -> PrereadError:
-    """The same as an error, for agents: nothing stands in for them."""
+    """The same as an error, for agents, which have no fallback."""
     fault = refusal(services)
     return PrereadError(fault.code, f"{fault.reason}.", fault.hint)

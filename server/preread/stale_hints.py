@@ -1,6 +1,6 @@
 """Hints for the gates that a dossier is stale: files in `.cache/stale/` that say why.
 
-They are only hints: where nothing can be written, there are none.
+They are only hints, and are skipped if they cannot be written.
 """
 
 import os

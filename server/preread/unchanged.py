@@ -1,6 +1,6 @@
-"""What a process that stays need not look at again while nothing that it is made of changes.
+"""What a long-running process need not update again, because none of its inputs has changed.
 
-The kernel says whether anything changed in the folders; the database has an edition, which changes
+The kernel reports changes in the folders; the database has an edition number, which changes
 with every write of what is derived, also by other processes.
 """
 
@@ -22,11 +22,11 @@ MAX_FOLDERS = 10_000
 
 
 class Part:
-    """One thing that is brought up to date, such as the index of facts."""
+    """Something that is kept up to date, such as the index of facts."""
 
     def __init__(self) -> None:
-        self._folders: Folders | None = None  # None where nothing can be watched
-        self._changes = 0  # times that changes were seen
+        self._folders: Folders | None = None  # None if folders cannot be watched
+        self._changes = 0  # number of times that changes were seen
         self._current: tuple[int, str, int] | None = None
         self._lock = threading.Lock()
 
@@ -62,19 +62,19 @@ class Part:
         return db.use(layout, work)
 
     def changes(self) -> int:
-        """How often changes were seen; the number grows with any further one."""
+        """A counter that grows with each change."""
         with self._lock:
             if self._folders is not None and self._folders.has_changed():
                 self._changes += 1
             return self._changes
 
     def begin(self, wanted: "Wanted") -> bool:
-        """Count what changes in these folders, too, from now on; whether the kernel tells."""
+        """Watch these folders, too, from now on; returns whether that is possible."""
         from preread.infra.inotify import Folders, is_local  # a cached load does not need it
 
         if not wanted or len(wanted) > MAX_FOLDERS:
             return False
-        # No such system, no more watches, a folder that is gone.
+        # Not supported, no watches left, or the folder is gone.
         with suppress(OSError), self._lock:
             if not is_local(wanted):
                 return False
@@ -85,7 +85,7 @@ class Part:
 
 
 class Unchanged:
-    """The parts that a process keeps up to date, for one project."""
+    """The parts that a process keeps up to date for one project."""
 
     def __init__(self) -> None:
         self.facts, self.graph = Part(), Part()
@@ -93,7 +93,7 @@ class Unchanged:
 
 
 def merged(first: "Wanted", second: "Wanted") -> "Wanted":
-    """What either of them wants."""
+    """The union of both."""
     both = {}
     for folder in (*first, *second):
         names = [one[folder] for one in (first, second) if folder in one]
@@ -102,7 +102,7 @@ def merged(first: "Wanted", second: "Wanted") -> "Wanted":
 
 
 def with_parents(folder: str, root: str) -> list[str]:
-    """A folder, or the nearest one there is, and those around it up to the root."""
+    """A folder, or its nearest existing ancestor, and all folders above it up to the root."""
     found = []
     while len(folder) > len(root):
         if os.path.isdir(folder):  # noqa: PTH112 - thousands of them

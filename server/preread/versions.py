@@ -1,4 +1,4 @@
-"""Generations of a dossier by the state of the project that they were made from, in the database.
+"""Earlier generations of a dossier in the database, by the state of the project they were built in.
 
 A switch to another branch and back publishes the same bytes again, without a build. A generation is
 only found while the published one is of the same chain: each made from the one before by a refresh.
@@ -26,7 +26,7 @@ from preread.published import Published, RunRecord
 from preread.services import Services
 
 KEPT = 12  # generations of each dossier
-_UNREAD = digest_of("")  # what the index has of a file whose text it does not read
+_UNREAD = digest_of("")  # the index's digest for files whose text it does not read
 MAX_HASHED = 500  # files whose text the index does not read, like images; of more, the times count
 
 
@@ -37,12 +37,12 @@ class State(NamedTuple):
     marks: tuple[object, ...]  # they change when a file or HEAD does
 
     def is_still(self, services: Services) -> bool:
-        """Whether it is known, and nothing has changed since."""
+        """Whether the state is known and still current."""
         return bool(self.digest) and self.marks == _marks(services)
 
 
 class Version(NamedTuple):
-    """A generation that was published before, and the record of its run."""
+    """An earlier generation, and its run record."""
 
     manifest: Manifest
     texts: dict[str, str]
@@ -77,7 +77,7 @@ def _marks(services: Services) -> tuple[object, ...]:
 
 
 def _contents(services: Services, connection: sqlite3.Connection) -> Iterator[str]:
-    """What is in the files and in the history."""
+    """The contents of the files and of the history."""
     yield from (past for (past,) in connection.execute("SELECT state FROM past"))
     rows = connection.execute("SELECT path, digest, way, role, size FROM files ORDER BY path")
     files, hashed = services.tree.files, 0
@@ -94,7 +94,7 @@ def _contents(services: Services, connection: sqlite3.Connection) -> Iterator[st
 
 
 def find(services: Services, found: Published, now: State) -> Version | None:
-    """The generation that was published in this state, for the same request and settings."""
+    """The generation published in this state for the same request and settings."""
     manifest = found.manifest
     if manifest is None or found.edited or not now.digest:
         return None
@@ -111,7 +111,7 @@ def find(services: Services, found: Published, now: State) -> Version | None:
 
 
 def keep(services: Services, feature: str, before: Published | None, then: State) -> None:
-    """Keep what is published now: it was made in the state `then` from the dossier `before`.
+    """Store the published dossier, made in the state `then` from the dossier `before`.
 
     Without that one, or if a person had edited it, the earlier generations are forgotten.
     """
@@ -121,7 +121,7 @@ def keep(services: Services, feature: str, before: Published | None, then: State
     manifest = found.manifest
     is_known = manifest.status != "degraded" and not found.edited and then.is_still(services)
     run = published.recorded(services.layout, feature)
-    # Under no state it is never found, but the chain goes on.
+    # Without a state it can never be found, but the chain continues.
     key = (feature, then.digest if is_known else "", _asked(manifest))
     row = (*key, _digest(manifest), _packed(manifest, found.texts, run))
     old = None if before is None or before.edited else before.manifest
@@ -138,7 +138,7 @@ def keep(services: Services, feature: str, before: Published | None, then: State
 
 
 def manifests(services: Services, feature: str) -> list[Manifest]:
-    """The manifests of the generations that are kept, the latest first."""
+    """The manifests of the stored generations, latest first."""
     select = "SELECT body FROM versions WHERE feature = ? ORDER BY rowid DESC"
 
     def work(connection: sqlite3.Connection) -> list[Manifest]:
@@ -171,7 +171,7 @@ def _digest(manifest: Manifest) -> str:
 
 
 def _asked(manifest: Manifest) -> str:
-    """A digest of what the dossier was asked for."""
+    """A digest of the dossier's request."""
     parts = (manifest.ticket, manifest.description, manifest.scope, manifest.level)
     return published.digest(json.dumps((*parts, manifest.recipe)).encode())
 

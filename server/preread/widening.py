@@ -1,7 +1,7 @@
-"""Another description of a published dossier's feature: what it asks for beyond, from the map.
+"""Extend a published dossier for another description of its feature, with facts from the map.
 
-No model is asked. What people and a model wrote stays; of the map's outline, what is least about
-the new description makes room.
+No model is involved. What people and a model wrote stays; the parts of the map's outline that
+match the new description least make room.
 """
 
 import time
@@ -28,7 +28,7 @@ from preread.models import (
 from preread.published import Published
 from preread.services import Services, step
 
-SHARE = 0.3  # of a dossier's tokens: the most that one description adds
+SHARE = 0.3  # maximum share of a dossier's tokens that one description adds
 MAX_CANDIDATES = 60
 MAX_WORDINGS = 40
 
@@ -47,7 +47,7 @@ class _Fact:
 
 @dataclass(frozen=True)
 class _Widened:
-    """A dossier with what was added; `drafts` only has the files that changed."""
+    """An extended dossier; `drafts` has only the files that changed."""
 
     manifest: Manifest
     drafts: dict[str, Draft]
@@ -55,7 +55,7 @@ class _Widened:
 
 
 async def widen(services: Services, request: Request, found: Published) -> LoadReply:
-    """Make a dossier serve another description, under its feature's lock."""
+    """Make a dossier cover another description; requires the feature's lock."""
     begun, manifest = time.time(), found.manifest or Manifest(feature=request.feature)
     as_published = {key: getattr(manifest, key) for key in ("ticket", "scope", "level")}
     asked = request.model_copy(update=as_published)
@@ -64,7 +64,7 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
         name: dossier.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()
     }
     if manifest.thin and not everything.thin and manifest.status == "ok":
-        # The feature was hardly found by its name alone, so little of the map would stay.
+        # With the name alone the feature was hardly found, so little of the map would remain.
         kept = tuple(draft for name, draft in drafts.items() if name in manifest.drafted)
         plan = Plan(asked, kept=kept, published=found, how="extended")
         return await build.make(services, plan, everything, begun)
@@ -125,7 +125,7 @@ def _candidates(
 ) -> tuple[dict[str, str], list[_Fact]]:
     """The map's facts about the new description that the dossier lacks, and what they cite.
 
-    What a model's dossier already cites, it says in its own words.
+    Lines that a model's dossier cites are skipped: it describes them in its own words.
     """
     single = []
     for finding in about.findings[:MAX_CANDIDATES]:
@@ -147,7 +147,7 @@ def _candidates(
 
 
 def _expendable(manifest: Manifest, drafts: dict[str, Draft], ranks: dict[str, float]) -> list[str]:
-    """Ids of what the map said to outline a file, or added before; what ranks lowest now first."""
+    """Ids of outline facts, and of those added before; lowest ranked first."""
     added = {key for one in manifest.wordings for key in one.facts}
     own = set(manifest.facts)
     found = []
@@ -162,7 +162,7 @@ def _expendable(manifest: Manifest, drafts: dict[str, Draft], ranks: dict[str, f
 def _fitted(
     services: Services, drafts: dict[str, Draft], candidates: list[_Fact], expendable: list[str]
 ) -> tuple[list[_Fact], set[str]]:
-    """Which facts to add, and the ids of those that make room for them."""
+    """The facts to add, and the ids of those removed to make room."""
     limit, most = services.settings.max_tokens, services.settings.max_facts
     left, added = limit * SHARE, []
     for fact in candidates:

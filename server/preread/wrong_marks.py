@@ -37,7 +37,7 @@ def is_damaged(layout: Layout) -> bool:
 
 
 def shapes(layout: Layout) -> frozenset[tuple[str, str]]:
-    """The files and shapes of the facts that are marked: other numbers make them no better."""
+    """The files and shapes of the marked facts, which are also wrong with other numbers."""
     return frozenset(
         (name, dossier.shape(text))
         for id_, text in ids(layout).items()
