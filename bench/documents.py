@@ -19,10 +19,9 @@ from pathlib import Path
 
 from preread.documents import reading
 from preread.errors import PrereadError
-from preread.infra.subprocesses import never
 from preread.layout import Layout
 from preread.literature import measures
-from preread.services import Services
+from preread.services import Progress, Services
 from preread.settings import Settings
 
 WORD = re.compile(r"\w{2,}")
@@ -110,9 +109,9 @@ def graph(nodes: int, edges: int) -> None:
     following = measures.neighbours(nodes, pairs, directed=True)
     around = measures.neighbours(nodes, pairs, directed=False)
     made = spent()
-    measures.pagerank(following)
+    measures.pagerank(following, Progress().tick)
     ranked = spent()
-    labels = measures.communities(around, never)
+    labels = measures.communities(around, Progress().tick)
     grouped = spent()
     starts = chance.sample(range(nodes), 1000)
     hops = []

@@ -16,6 +16,7 @@ from preread.documents.model import Document, Part
 from preread.literature import extraction, measured, rules
 from preread.literature.extraction import Paper
 from preread.literature.model import Entity, EntityKind
+from preread.services import Progress
 
 FOLDER = Path(__file__).parent / "sentences"
 HALVES = ("tune", "held_out")
@@ -98,7 +99,7 @@ def found(paper: Paper, terms: list[tuple[EntityKind, str]]) -> set[tuple[Item, 
     """What the rules name in a document, with the rule."""
     return {
         (Item(paper.path, _part(one), one.kind, plain(one.name)), one.rule)
-        for one in extraction.named(paper, terms)
+        for one in extraction.named(paper, terms, Progress().tick)
     }
 
 

@@ -19,15 +19,16 @@ from _messages_api import MessagesAPI, text
 from preread import sources
 from preread.documents.model import Document, Part
 from preread.errors import PrereadError
-from preread.infra.subprocesses import never
 from preread.jobs import Caller, Jobs
 from preread.literature import extraction, measured, measures, network
 from preread.literature.extraction import Paper
 from preread.operations import REGISTRY, shared_state
 from preread.operations.registry import Context
+from preread.services import Progress
 from test_document_reading import services
 
 pytestmark = pytest.mark.anyio
+QUIET = Progress().tick
 
 ONE = """# Clocks of the till
 
@@ -85,7 +86,7 @@ async def test_entities_have_kinds_sources_that_resolve_and_a_threshold(loaded: 
 def test_a_number_in_brackets_cites_and_an_array_does_not() -> None:
     line = "We follow Cahill [3, 5–7] and set MediaBox [0 0 595 842]; Adya [12] did not."
     paper = Paper("a.md", Document((Part((line,)),)))
-    people = {one.name for one in extraction.named(paper, []) if one.kind == "PERSON"}
+    people = {one.name for one in extraction.named(paper, [], QUIET) if one.kind == "PERSON"}
     assert people == {"Cahill", "Adya"}
 
 
@@ -190,7 +191,8 @@ async def test_a_graph_is_built_measured_reported_and_exported(loaded: Path) -> 
     ranks = await called(
         loaded, "analyze_cross_modal", graph=built["graph"], output_format="vectors"
     )
-    assert len(ranks["vectors"]) == built["nodes"]
+    assert len(ranks["rows"]) == built["nodes"]
+    assert all(len(row["vector"]) == 3 for row in ranks["rows"])
     assert sum(row["value"] for row in ranks["rows"]) == pytest.approx(1, abs=1e-4)
     years = await called(loaded, "graph.analyse", graph=built["graph"], analysis_type="over_time")
     assert [row["name"] for row in years["rows"]] == ["2020"]
@@ -217,7 +219,7 @@ async def test_a_graph_is_built_measured_reported_and_exported(loaded: Path) -> 
     }
     assert len(ET.fromstring(texts["graphml"]).findall(".//{*}node")) == built["nodes"]
     assert len(list(csv.reader(io.StringIO(texts["csv"])))) == built["edges"] + 1
-    assert len(json.loads(texts["json-ld"])["@graph"]) == built["nodes"]
+    assert len(json.loads(texts["json-ld"])["@graph"]) == built["nodes"] + built["edges"] + 1
     assert "title = {Rules of the drawer}" in texts["bibtex"]
     assert json.loads(texts["csl-json"])[0]["DOI"] == "10.1145/359545.359563"
 
@@ -268,7 +270,7 @@ async def test_progress_names_each_document_that_is_read_and_searched(loaded: Pa
         context = Context(loaded, {}, jobs, Caller(None, report))
         given = {"method": "documents.entities", "params": {}}
         assert (await shared_state.perform(REGISTRY, context, given, "client")).error is None
-    assert told == [
+    assert list(dict.fromkeys(told)) == [
         "reading docs/one.md", "reading docs/two.md",
         "docs/one.md: what it names", "docs/two.md: what it names",
         "docs/one.md: what it says", "docs/two.md: what it says",
@@ -280,7 +282,7 @@ async def test_a_schema_restricts_kinds_and_edges(loaded: Path) -> None:
         'kinds = ["WORK", "DOCUMENT"]\n[edges]\ncites = [["DOCUMENT", "DOCUMENT"]]\n'
     )
     built = await called(loaded, "graph.build", schema_path="words.toml")
-    found = network.kept(services(loaded).layout, built["graph"])
+    found = network.kept(services(loaded).layout, built["graph"], QUIET)
     assert {one.kind for one in found.nodes} == {"WORK", "DOCUMENT"}
     assert [
         (found.nodes[one.source].name, one.kind, found.nodes[one.target].name)
@@ -290,7 +292,7 @@ async def test_a_schema_restricts_kinds_and_edges(loaded: Path) -> None:
     reply = await answer(loaded, {"method": "graph.build", "params": {"schema_path": "words.toml"}})
     assert reply["error"]["code"] == "E_USAGE"
     with pytest.raises(PrereadError):
-        network.kept(services(loaded).layout, "../../secret")
+        network.kept(services(loaded).layout, "../../secret", QUIET)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -306,13 +308,13 @@ def test_measures_are_those_of_networkx(seed: int) -> None:
     for graph in (directed, plain):
         graph.add_nodes_from(range(size))
         graph.add_edges_from(edges)
-    ranks = measures.pagerank(measures.neighbours(size, edges, directed=True))
+    ranks = measures.pagerank(measures.neighbours(size, edges, directed=True), QUIET)
     assert ranks == pytest.approx(list(_pagerank_python(directed).values()), abs=1e-9)
     around = measures.neighbours(size, edges, directed=False)
-    labels = measures.communities(around, never)
+    labels = measures.communities(around, QUIET)
     groups = {frozenset(node for node in range(size) if labels[node] == label) for label in labels}
     assert groups == {frozenset(one) for one in nx.community.label_propagation_communities(plain)}
-    values, is_exact = measures.betweenness(around, never)
+    values, is_exact = measures.betweenness(around, QUIET)
     assert is_exact
     assert values == pytest.approx(list(nx.betweenness_centrality(plain).values()))
     assert measures.bridges(around) == sorted(tuple(sorted(one)) for one in nx.bridges(plain))

@@ -29,6 +29,9 @@ def _no_report(message: str, done: float, total: float) -> None:
     """Report progress to nobody."""
 
 
+TICK = 0.5  # seconds
+
+
 @dataclass
 class Progress:
     """Progress of some work, and whether to continue it. Thread-safe."""
@@ -39,11 +42,19 @@ class Progress:
     # Takes an early reply, for callers that do not wait for a better one.
     offer: Callable[[LoadReply], object] | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
+    _next: float = 0.0  # when `tick` says something again
 
     def say(self, message: str, done: float = 0, total: float = 0) -> None:
         """Report progress; raises like `check`."""
         self.check()
+        self._next = time.monotonic() + TICK
         self.report(message, done, total)
+
+    def tick(self, message: str, done: float = 0, total: float = 0) -> None:
+        """Like `say`, for the rounds of a loop: silent for TICK seconds after anything was said."""
+        self.check()
+        if time.monotonic() >= self._next:
+            self.say(message, done, total)
 
     @property
     def is_stopped(self) -> bool:

@@ -182,7 +182,9 @@ def _paragraphs(root: "Element | None") -> Iterable[str]:
 
 
 def _drawn(block: "Element") -> str:
-    return "".join(one.text or "" for one in block.iter(f"{A}t")).strip()
+    texts = {f"{A}t": None, f"{A}br": " "}  # of a line break
+    found = (texts[one.tag] or one.text or "" for one in block.iter() if one.tag in texts)
+    return "".join(found).strip()
 
 
 def _slide_tables(root: "Element | None") -> Iterator[tuple[tuple[str, ...], ...]]:

@@ -4,20 +4,46 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from preread.documents.references import Reference
-from preread.literature.model import Entity
+from preread.documents.references import Reference, references
+from preread.literature.extraction import Paper
+from preread.literature.measured import confidence
+from preread.literature.model import Entity, Shown
 from preread.literature.network import Link, Network
+from preread.literature.rules import EDITION
+
+RULE = "reference"  # which finds cited works
+VOCABULARY, RELATIONS = "https://schema.org/", "urn:preread:relation:"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+TYPES = {"PERSON": "Person", "ORG": "Organization", "WORK": "CreativeWork",
+         "DOCUMENT": "CreativeWork"}  # fmt: skip
+PROPERTIES = {"cites": "citation", "mentions": "mentions"}
+
+
+class Work(NamedTuple):
+    """A cited work and the part of a document that lists it."""
+
+    reference: Reference
+    source: str
+
+
+def works(papers: Iterable[Paper]) -> list[Work]:
+    """The works that documents cite, in the order of their lists."""
+    return [
+        Work(one, paper.cite(one.part)) for paper in papers for one in references(paper.document)
+    ]
 
 
 def graphml(found: Network) -> str:
     keys = "".join(
         f'<key id="{name}" for="{whose}" attr.name="{name}" attr.type="{type_}"/>\n'
         for name, whose, type_ in (("name", "node", "string"), ("kind", "all", "string"),
-                                   ("confidence", "all", "double"), ("sources", "all", "string"))
+                                   ("confidence", "all", "double"), ("rule", "all", "string"),
+                                   ("sources", "all", "string"), ("lines", "all", "string"),
+                                   ("made_by", "graph", "string"), ("documents", "graph", "string"))
     )  # fmt: skip
     nodes = "".join(
         f'<node id="n{place}">{_data(name=one.name, **_common(one))}</node>\n'
@@ -27,12 +53,20 @@ def graphml(found: Network) -> str:
         f'<edge source="n{one.source}" target="n{one.target}">{_data(**_common(one))}</edge>\n'
         for one in found.edges
     )
+    digests = " ".join(f"{path}@{digest}" for path, digest in found.made.documents.items())
+    made = _data(made_by=found.made.by, documents=digests)
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-    return f'{head}{keys}<graph edgedefault="directed">\n{nodes}{edges}</graph>\n</graphml>\n'
+    return f'{head}{keys}<graph edgedefault="directed">{made}\n{nodes}{edges}</graph>\n</graphml>\n'
 
 
 def _common(one: Entity | Link) -> dict[str, object]:
-    return {"kind": one.kind, "confidence": one.confidence, "sources": " ".join(one.sources)}
+    return {"kind": one.kind, "confidence": one.confidence, "rule": one.rule,
+            "sources": " ".join(one.sources), "lines": _lines(one)}  # fmt: skip
+
+
+def _lines(one: Shown) -> str:
+    """The line of each source, in their order; `-` where it is not known."""
+    return " ".join("-" if line is None else f"{line}" for line in one.lines)
 
 
 def _data(**values: object) -> str:
@@ -52,7 +86,18 @@ def table(found: Network) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
-        ("source", "source_kind", "relation", "target", "target_kind", "confidence", "sources")
+        (
+            "source",
+            "source_kind",
+            "relation",
+            "target",
+            "target_kind",
+            "confidence",
+            "rule",
+            "made_by",
+            "sources",
+            "lines",
+        )
     )
     for one in found.edges:
         source, target = found.nodes[one.source], found.nodes[one.target]
@@ -63,7 +108,10 @@ def table(found: Network) -> str:
             target.name,
             target.kind,
             one.confidence,
+            one.rule,
+            found.made.by,
             " ".join(one.sources),
+            _lines(one),
         )
         writer.writerow(
             f"'{cell}" if str(cell)[:1] in "=+-@\t\r" and str(cell) else cell for cell in row
@@ -72,35 +120,47 @@ def table(found: Network) -> str:
 
 
 def json_ld(found: Network) -> str:
-    types = {"PERSON": "Person", "ORG": "Organization", "WORK": "CreativeWork",
-             "DOCUMENT": "CreativeWork"}  # fmt: skip
+    """Each edge is a property of its source, and a statement with what shows it."""
     graph: list[dict[str, Any]] = [
-        {"@id": f"_:n{place}", "@type": types.get(one.kind, "DefinedTerm"), "name": one.name,
-         "additionalType": one.kind, "citation": list(one.sources)}
+        {"@id": f"_:n{place}", "@type": TYPES.get(one.kind, "DefinedTerm"), "name": one.name,
+         "additionalType": one.kind, **_statement(one)}
         for place, one in enumerate(found.nodes)
     ]  # fmt: skip
-    for one in found.edges:
-        key = (
-            "citation"
-            if one.kind == "cites"
-            else "mentions"
-            if one.kind == "mentions"
-            else f"preread:{one.kind}"
-        )
-        node = graph[one.source]
-        node[key] = [*node.get(key, []), {"@id": f"_:n{one.target}"}]
-    context = {"@vocab": "https://schema.org/", "preread": "urn:preread:relation:"}
+    for place, one in enumerate(found.edges):
+        key = PROPERTIES.get(one.kind, f"preread:{one.kind}")
+        node, target = graph[one.source], {"@id": f"_:n{one.target}"}
+        node[key] = [*node.get(key, []), target]
+        graph.append(
+            {"@id": f"_:e{place}", "@type": "rdf:Statement", "rdf:predicate": {"@id": _iri(key)},
+             "rdf:subject": {"@id": f"_:n{one.source}"}, "rdf:object": target, **_statement(one)}
+        )  # fmt: skip
+    made = found.made
+    based = [f"{path}@{digest}" for path, digest in made.documents.items()]
+    graph.append({"@id": "_:graph", "@type": "Dataset", "version": made.by, "isBasedOn": based})
+    context = {"@vocab": VOCABULARY, "preread": RELATIONS, "rdf": RDF}
     return json.dumps({"@context": context, "@graph": graph}, indent=1, ensure_ascii=False)
 
 
-def csl_json(works: list[Reference]) -> str:
+def _iri(key: str) -> str:
+    prefix, _, name = key.rpartition(":")
+    return f"{RELATIONS if prefix else VOCABULARY}{name}"
+
+
+def _statement(one: Shown) -> dict[str, Any]:
+    return {"preread:sources": list(one.sources), "preread:lines": _lines(one),
+            "preread:confidence": one.confidence, "preread:rule": one.rule}  # fmt: skip
+
+
+def csl_json(works: list[Work]) -> str:
     return json.dumps(
         [_csl(number, one) for number, one in enumerate(works, 1)], indent=1, ensure_ascii=False
     )
 
 
-def _csl(number: int, one: Reference) -> dict[str, Any]:
+def _csl(number: int, work: Work) -> dict[str, Any]:
+    one = work.reference
     found: dict[str, Any] = {"id": f"ref{number}", "type": "document", "note": one.text}
+    found["custom"] = _found(work)
     found |= {k: v for k, v in (("title", one.title), ("DOI", one.doi), ("URL", one.url)) if v}
     if one.year:
         found["issued"] = {"date-parts": [[int(one.year)]]}
@@ -109,17 +169,25 @@ def _csl(number: int, one: Reference) -> dict[str, Any]:
     return found
 
 
+def _found(work: Work) -> dict[str, str]:
+    """What found a cited work, how sure it is, and where."""
+    return {"confidence": f"{confidence(RULE)}", "rule": RULE, "made_by": EDITION,
+            "source": work.source, "line": f"{work.reference.line}"}  # fmt: skip
+
+
 def _people(authors: str) -> list[str]:
     return [name for name in re.split(r",? and | & |; |, (?=[A-Z]\.? ?[A-Z])", authors) if name]
 
 
-def bibtex(works: list[Reference]) -> str:
+def bibtex(works: list[Work]) -> str:
     return "\n".join(_entry(number, one) for number, one in enumerate(works, 1))
 
 
-def _entry(number: int, one: Reference) -> str:
+def _entry(number: int, work: Work) -> str:
+    one = work.reference
     fields = {"author": " and ".join(_people(one.authors)), "title": one.title, "year": one.year,
-              "doi": one.doi, "url": one.url, "note": "" if one.title else one.text}  # fmt: skip
+              "doi": one.doi, "url": one.url, "note": "" if one.title else one.text,
+              **_found(work)}  # fmt: skip
     lines = [f"  {key} = {{{_braced(value)}}}" for key, value in fields.items() if value]
     return f"@misc{{ref{number},\n" + ",\n".join(lines) + "\n}\n"
 
@@ -133,4 +201,4 @@ def _braced(text: str) -> str:
 OF_GRAPH: dict[str, Callable[[Network], str]] = {
     "graphml": graphml, "csv": table, "json-ld": json_ld,
 }  # fmt: skip
-OF_WORKS: dict[str, Callable[[list[Reference]], str]] = {"bibtex": bibtex, "csl-json": csl_json}
+OF_WORKS: dict[str, Callable[[list[Work]], str]] = {"bibtex": bibtex, "csl-json": csl_json}

@@ -10,6 +10,7 @@ from preread import passages
 from preread.documents.model import Document
 from preread.documents.references import Reference, references, text_of
 from preread.literature.measured import confidence
+from preread.literature.measures import Tell
 from preread.literature.model import Entity, EntityKind, Relation, RelationKind
 from preread.literature.rules import CODE, ENTITIES, RELATIONS, EntityRule
 from preread.sources import Ref
@@ -35,17 +36,13 @@ class Paper(NamedTuple):
 
 
 def entities(
-    papers: Iterable[Paper],
-    terms: Vocabulary,
-    threshold: float,
-    check: Callable[[], None],
+    papers: Iterable[Paper], terms: Vocabulary, threshold: float, tell: Tell
 ) -> list[Entity]:
     """The documents' entities, each once, by the rule of highest confidence; also given `terms`."""
 
     def every() -> Iterator[Entity]:
         for paper in papers:
-            check()
-            yield from named(paper, terms)
+            yield from named(paper, terms, tell)
 
     return merged(every(), threshold)
 
@@ -72,11 +69,11 @@ def _joined(known: Entity, one: Entity) -> Entity:
     )  # fmt: skip
 
 
-def named(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
+def named(paper: Paper, terms: Vocabulary, tell: Tell) -> Iterator[Entity]:
     """Each match of an entity rule, with its place."""
     yield from _authors(paper)
     yield from _cited(paper)
-    yield from _in_text(paper, terms)
+    yield from _in_text(paper, terms, tell)
 
 
 def _authors(paper: Paper) -> Iterator[Entity]:
@@ -93,10 +90,12 @@ def _cited(paper: Paper) -> Iterator[Entity]:
             yield _entity("WORK", one.title, "reference", paper.cite(one.part), one.line)
 
 
-def _in_text(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
+def _in_text(paper: Paper, terms: Vocabulary, tell: Tell) -> Iterator[Entity]:
     given = [(kind, term, _word(term, re.IGNORECASE), "schema") for kind, term in terms]
     given += [("PERSON", it.name, _word(it.name), "author") for it in _authors(paper)]
-    for number, lines in enumerate(text_of(paper.document), 1):
+    parts = text_of(paper.document)
+    for number, lines in enumerate(parts, 1):
+        tell(f"{paper.path}: what it names", number, len(parts))
         text, line_at = joined(lines)
         source = paper.cite(number)
         for rule, name, at in _matches(text):
@@ -140,7 +139,7 @@ def _entity(kind: EntityKind, name: str, rule: str, source: str, line: int | Non
 
 
 def relations(
-    papers: Iterable[Paper], known: Iterable[Entity], said: Iterable[Relation]
+    papers: Iterable[Paper], known: Iterable[Entity], said: Iterable[Relation], tell: Tell
 ) -> list[Relation]:
     """The relations of documents: cited works, mentions, co-mentions, sentences' statements."""
     every = list(papers)
@@ -170,18 +169,16 @@ def relations(
             of_path.setdefault(int(part), []).append(entity)
     for path, parts in places.items():
         if path in paths:
-            found += _mentions(paths[path], parts)
+            found += _mentions(paths[path], parts, tell)
     return list({(one.source, one.kind, one.target): one for one in reversed(found)}.values())[::-1]
 
 
-def _mentions(paper: Paper, parts: dict[int, list[Entity]]) -> Iterator[Relation]:
+def _mentions(paper: Paper, parts: dict[int, list[Entity]], tell: Tell) -> Iterator[Relation]:
     """A document's mentions, and pairs of entities in one sentence."""
     for entity in dict.fromkeys(one for named in parts.values() for one in named):
-        yield Relation(
-            source=paper.title, kind="mentions", target=entity.name, rule=entity.rule,
-            confidence=entity.confidence, sources=entity.sources, lines=entity.lines,
-        )  # fmt: skip
-    for part, named in parts.items():
+        yield Relation(source=paper.title, kind="mentions", target=entity.name, **entity.shown())
+    for number, (part, named) in enumerate(parts.items(), 1):
+        tell(f"{paper.path}: what it mentions together", number, len(parts))
         if len(named) > 1:
             yield from _together(paper, part, named)
 
@@ -199,11 +196,12 @@ def _together(paper: Paper, part: int, named: list[Entity]) -> Iterator[Relation
                 )  # fmt: skip
 
 
-def stated(papers: Iterable[Paper], check: Callable[[], None]) -> Iterator[Relation]:
+def stated(papers: Iterable[Paper], tell: Tell) -> Iterator[Relation]:
     """The relations that sentences of the documents state."""
     for paper in papers:
-        check()
-        for part in range(1, len(paper.document.parts) + 1):
+        count = len(paper.document.parts)
+        for part in range(1, count + 1):
+            tell(f"{paper.path}: what it says", part, count)
             yield from said(paper, part)
 
 

@@ -3,11 +3,12 @@
 Nodes are numbers. The results are those of networkx with its default arguments.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
 Neighbours = Sequence[Sequence[int]]
+Tell = Callable[[str, float, float], None]  # what is done, how much, of how much; raises to stop
 DAMPING, TOLERANCE, ROUNDS = 0.85, 1e-6, 100
 EXACT_NODES = 2_000  # above this, betweenness is estimated from SAMPLE nodes
 SAMPLE = 200
@@ -24,12 +25,13 @@ def neighbours(size: int, edges: Iterable[tuple[int, int]], *, directed: bool) -
     return [list(one) for one in found]
 
 
-def pagerank(successors: Neighbours) -> list[float]:
+def pagerank(successors: Neighbours, tell: Tell) -> list[float]:
     """By power iteration; nodes without successors pass their rank on to all."""
     size = len(successors)
     ranks = [1.0 / size] * size if size else []
     dangling = [node for node, targets in enumerate(successors) if not targets]
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
+        tell("PageRank: round", number, ROUNDS)
         lost = sum(ranks[node] for node in dangling)
         base = (1 - DAMPING + DAMPING * lost) / size if size else 0.0
         following = [base] * size
@@ -45,14 +47,14 @@ def pagerank(successors: Neighbours) -> list[float]:
     return ranks
 
 
-def communities(around: Neighbours, check: Callable[[], None]) -> list[int]:
+def communities(around: Neighbours, tell: Tell) -> list[int]:
     """A label for each node, by semi-synchronous label propagation (Cordasco and Gargano, 2010)."""
     labels = list(range(len(around)))
     active = [bool(one) for one in around]
     classes = _colour_classes(around)
     while any(active):
-        check()
         for nodes in classes:
+            tell("communities: nodes that may change", sum(active), 0)
             for node in nodes:
                 if active[node]:
                     active[node] = False
@@ -86,14 +88,14 @@ def _colour_classes(around: Neighbours) -> list[list[int]]:
     return classes
 
 
-def betweenness(around: Neighbours, check: Callable[[], None]) -> tuple[list[float], bool]:
+def betweenness(around: Neighbours, tell: Tell) -> tuple[list[float], bool]:
     """The share of shortest paths through each node (Brandes, 2001), and whether it is exact."""
     size = len(around)
     is_exact = size <= EXACT_NODES
     starts = range(size) if is_exact else range(0, size, max(1, size // SAMPLE))
     found = [0.0] * size
-    for start in starts:
-        check()
+    for number, start in enumerate(starts):
+        tell("betweenness: shortest paths", number, len(starts))
         _add_paths(start, around, found)
     pairs = (size - 1) * (size - 2)
     factor = size / max(1, len(starts)) / pairs if pairs > 0 else 0.0
@@ -101,24 +103,22 @@ def betweenness(around: Neighbours, check: Callable[[], None]) -> tuple[list[flo
 
 
 def _add_paths(start: int, around: Neighbours, found: list[float]) -> None:
-    far, paths = {start: 0}, Counter({start: 1})
-    before: dict[int, list[int]] = {start: []}
-    order, queue = [], deque([start])
-    while queue:
-        node = queue.popleft()
-        order.append(node)
+    far, paths = [-1] * len(around), [0] * len(around)
+    far[start], paths[start] = 0, 1
+    order = [start]
+    for node in order:  # which grows
+        behind, ways = far[node] + 1, paths[node]
         for other in around[node]:
-            if other not in far:
-                far[other] = far[node] + 1
-                before[other] = []
-                queue.append(other)
-            if far[other] == far[node] + 1:
-                paths[other] += paths[node]
-                before[other].append(node)
-    passed = dict.fromkeys(order, 0.0)
+            if far[other] < 0:
+                far[other] = behind
+                order.append(other)
+            if far[other] == behind:
+                paths[other] += ways
+    passed = [0.0] * len(around)
     for node in reversed(order):
-        for one in before[node]:
-            passed[one] += paths[one] / paths[node] * (1 + passed[node])
+        ahead = far[node] + 1
+        later = (other for other in around[node] if far[other] == ahead)
+        passed[node] = paths[node] * sum((1 + passed[other]) / paths[other] for other in later)
         if node != start:
             found[node] += passed[node]
 

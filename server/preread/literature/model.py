@@ -1,6 +1,6 @@
 """Entities and relations of documents, as replies have them."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -14,25 +14,30 @@ RelationKind = Literal["cites", "defines", "extends", "contradicts", "mentions",
 LINES = "On which line of each source, by its place; null if that is not known."
 
 
-class Entity(Model):
-    """Something that documents name."""
+class Shown(Model):
+    """How sure something is, what found it, and which parts of documents show it."""
+
+    confidence: float = Field(description="The precision of its rule; a model's is an estimate.")
+    rule: str = Field(description="Of `made.rules`; `model` for `made.model`.")
+    sources: tuple[str, ...] = Field(description="The parts of documents that show it.")
+    lines: tuple[int | None, ...] = Field(description=LINES)
+
+    def shown(self) -> dict[str, Any]:
+        """The same, for what is made of it."""
+        return {name: getattr(self, name) for name in Shown.model_fields}
+
+
+class Entity(Shown):
+    """What documents speak of."""
 
     kind: EntityKind
     name: str
-    confidence: float = Field(description="The precision of its rule; a model's is an estimate.")
-    rule: str
-    sources: tuple[str, ...] = Field(description="The parts of documents that name it.")
-    lines: tuple[int | None, ...] = Field(description=LINES)
 
 
-class Relation(Model):
+class Relation(Shown):
     """How two entities are related, by their names."""
 
     source: str
     kind: RelationKind
     target: str
-    confidence: float
-    rule: str
-    sources: tuple[str, ...]
-    lines: tuple[int | None, ...] = Field(description=LINES)
     quote: str = Field("", description="The sentence that says it.")

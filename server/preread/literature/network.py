@@ -3,18 +3,20 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from preread.errors import PrereadError
 from preread.infra import atomic, db
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.literature.extraction import Paper, Vocabulary
-from preread.literature.model import Entity, EntityKind, Relation, RelationKind
+from preread.literature.measures import Tell
+from preread.literature.model import Entity, EntityKind, Relation, RelationKind, Shown
 from preread.models import Model
 
 ID = re.compile(r"[0-9a-f]{12}")
@@ -38,14 +40,12 @@ class Schema(Model):
         return [*(("THEORY", term) for term in self.theories), *named]
 
 
-class Link(Model):
+class Link(Shown):
     """An edge between two nodes, given by index."""
 
     source: int
     kind: RelationKind
     target: int
-    confidence: float
-    sources: tuple[str, ...]
 
 
 class Made(Model):
@@ -62,6 +62,11 @@ class Made(Model):
     )
     threshold: float
 
+    @property
+    def by(self) -> str:
+        """What found everything: the edition of the rules, or the model."""
+        return self.model or self.rules
+
 
 class Network(Model):
     """Nodes, edges, and the inputs."""
@@ -70,6 +75,19 @@ class Network(Model):
     edges: tuple[Link, ...]
     years: dict[int, int] = Field(description="Node -> the year of a document.")
     made: Made
+
+
+class _Head(Model):
+    """The first line of a graph that is kept; then lines of nodes, then lines of edges."""
+
+    years: dict[int, int]
+    made: Made
+    nodes: int  # lines
+
+
+T = TypeVar("T")
+CHUNK = 5_000  # nodes or edges on a line: reading one takes some milliseconds
+_NODES, _EDGES = TypeAdapter(Sequence[Entity]), TypeAdapter(Sequence[Link])
 
 
 def schema_of(text: str | None, path: str) -> Schema:
@@ -114,10 +132,9 @@ def network(
             links.append((relation, source.name.casefold(), target.name.casefold()))
     places = {key: place for place, key in enumerate(nodes)}
     edges = tuple(
-        Link(source=places[start], kind=one.kind, target=places[end],
-             confidence=one.confidence, sources=one.sources)
+        Link(source=places[start], kind=one.kind, target=places[end], **one.shown())
         for one, start, end in links
-    )  # fmt: skip
+    )
     known = {places[key]: int(year) for key, year in years.items() if year.isdigit()}
     return Network(nodes=tuple(nodes.values()), edges=edges, years=known, made=made)
 
@@ -127,10 +144,7 @@ def _end(nodes: dict[str, Entity], name: str, relation: Relation, schema: Schema
     kind: EntityKind = "WORK" if relation.kind == "cites" else "CONCEPT"
     key = name.casefold()
     if key not in nodes and (not schema.kinds or kind in schema.kinds):
-        nodes[key] = Entity(
-            kind=kind, name=name, confidence=relation.confidence, rule=relation.rule,
-            sources=relation.sources, lines=relation.lines,
-        )  # fmt: skip
+        nodes[key] = Entity(kind=kind, name=name, **relation.shown())
     return nodes.get(key)
 
 
@@ -154,20 +168,43 @@ def _place(layout: Layout, name: str) -> Path:
 
 def keep(layout: Layout, made: Network) -> str:
     """Store a graph in the cache; returns its name, a digest of the content."""
-    data = made.model_dump_json().encode()
+    nodes, edges = list(_chunks(made.nodes)), list(_chunks(made.edges))
+    head = _Head(years=made.years, made=made.made, nodes=len(nodes))
+    lines = [head.model_dump_json().encode()]
+    lines += [_NODES.dump_json(chunk) for chunk in nodes]
+    lines += [_EDGES.dump_json(chunk) for chunk in edges]
+    data = b"\n".join(lines)
     name = hashlib.sha256(data).hexdigest()[:12]
     atomic.write(_place(layout, name), data)
     return name
 
 
-def kept(layout: Layout, name: str) -> Network:
+def _chunks(every: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (every[start : start + CHUNK] for start in range(0, len(every), CHUNK))
+
+
+def kept(layout: Layout, name: str, tell: Tell) -> Network:
     """Load a graph by name. Raises E_NOT_FOUND."""
     data = plain_bytes(_place(layout, name)) if ID.fullmatch(name) else None
     with suppress(ValidationError):  # written by an older version
         if data is not None:
-            return Network.model_validate_json(data)
+            return _read(data.split(b"\n"), tell)
     raise PrereadError(
         "E_NOT_FOUND",
         f"There is no graph {name[:40]!a}.",
         "`preread call graph.build` makes one.",
     )
+
+
+def _read(lines: list[bytes], tell: Tell) -> Network:
+    """The graph of what `keep` wrote."""
+    head = _Head.model_validate_json(lines[0])
+    nodes: list[Entity] = []
+    edges: list[Link] = []
+    for number, line in enumerate(lines[1:], 1):
+        tell("reading the graph", number, len(lines))
+        if number <= head.nodes:
+            nodes += _NODES.validate_json(line)
+        else:
+            edges += _EDGES.validate_json(line)
+    return Network(nodes=tuple(nodes), edges=tuple(edges), years=head.years, made=head.made)

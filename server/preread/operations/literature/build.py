@@ -1,11 +1,25 @@
 """`graph.build`: the graph of what documents name and how it is related."""
 
+from collections import Counter
+from collections.abc import Iterator
+
+from pydantic import Field
+
 from preread.literature import network
-from preread.literature.network import Made
+from preread.literature.network import Made, Network
 from preread.models import Model
 from preread.operations.literature import shared
 from preread.operations.registry import Context, Operation, in_thread
 from preread.services import Services
+
+
+class Share(Model):
+    """What one rule, or the model, found of a graph, and how sure that is."""
+
+    rule: str
+    confidence: float = Field(description="The lowest of what it found.")
+    nodes: int
+    edges: int
 
 
 class BuildReply(Model):
@@ -14,6 +28,7 @@ class BuildReply(Model):
     graph: str
     nodes: int
     edges: int
+    found_by: tuple[Share, ...] = Field(description="Each rule, the one that found most first.")
     made: Made
     cost_usd: float = 0.0
 
@@ -25,8 +40,23 @@ async def build(context: Context, request: shared.Wanted) -> BuildReply:
 def _build(services: Services, context: Context, request: shared.Wanted) -> BuildReply:
     read, found = shared.network_of(context, services, request)
     name = network.keep(services.layout, found)
-    nodes, edges = len(found.nodes), len(found.edges)
-    return BuildReply(graph=name, nodes=nodes, edges=edges, made=read.made, cost_usd=read.cost_usd)
+    return BuildReply(
+        graph=name,
+        nodes=len(found.nodes),
+        edges=len(found.edges),
+        found_by=tuple(_shares(found)),
+        made=read.made,
+        cost_usd=read.cost_usd,
+    )
+
+
+def _shares(found: Network) -> Iterator[Share]:
+    nodes = Counter(one.rule for one in found.nodes)
+    edges = Counter(one.rule for one in found.edges)
+    every = (*found.nodes, *found.edges)
+    for rule, _ in (nodes + edges).most_common():
+        least = min(one.confidence for one in every if one.rule == rule)
+        yield Share(rule=rule, confidence=least, nodes=nodes[rule], edges=edges[rule])
 
 
 OPERATION = Operation(

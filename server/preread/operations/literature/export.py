@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread.documents.references import references
 from preread.literature import exports, network
+from preread.literature.network import Made
 from preread.models import Model
 from preread.operations.literature import shared
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
@@ -22,9 +22,10 @@ class ExportRequest(RequestModel):
 
 
 class ExportReply(Model):
-    """The whole file."""
+    """The whole file: each line or record says what found it, how sure it is, and where."""
 
     text: str
+    made: Made
 
 
 async def export(context: Context, request: ExportRequest) -> ExportReply:
@@ -32,12 +33,14 @@ async def export(context: Context, request: ExportRequest) -> ExportReply:
 
 
 def _export(services: Services, request: ExportRequest) -> ExportReply:
-    found = network.kept(services.layout, request.graph)
+    tell = services.progress.tick
+    found = network.kept(services.layout, request.graph, tell)
+    tell(f"writing {request.format}")
     if request.format in exports.OF_GRAPH:
-        return ExportReply(text=exports.OF_GRAPH[request.format](found))
+        return ExportReply(text=exports.OF_GRAPH[request.format](found), made=found.made)
     papers, _ = shared.papers(services, found.made.documents)
-    works = [one for paper in papers for one in references(paper.document)]
-    return ExportReply(text=exports.OF_WORKS[request.format](works))
+    text = exports.OF_WORKS[request.format](exports.works(papers))
+    return ExportReply(text=text, made=found.made)
 
 
 OPERATION = Operation(

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import Field
 
-from preread.literature import figures, measures, network
+from preread.literature import figures, measures, model, network
 from preread.literature.figures import Shown
+from preread.literature.measures import Tell
 from preread.literature.network import Made, Network
 from preread.models import Model
 from preread.operations.literature import shared
@@ -48,13 +49,15 @@ async def report(context: Context, request: ReportRequest) -> ReportReply:
 
 
 def _report(services: Services, request: ReportRequest) -> ReportReply:
-    return written(network.kept(services.layout, request.graph))
+    tell = services.progress.tick
+    return written(network.kept(services.layout, request.graph, tell), tell)
 
 
-def written(found: Network) -> ReportReply:
+def written(found: Network, tell: Tell) -> ReportReply:
     """The report on a graph."""
     ranks = measures.pagerank(
-        measures.neighbours(len(found.nodes), network.pairs(found, directed=True), directed=True)
+        measures.neighbours(len(found.nodes), network.pairs(found, directed=True), directed=True),
+        tell,
     )
     cited: dict[str, int] = {}
     documents = _documents(found, cited)
@@ -64,7 +67,7 @@ def written(found: Network) -> ReportReply:
     lines += ["", "## Most referred to", ""]
     lines += [
         f"- {_escaped(found.nodes[one.place].name)} ({found.nodes[one.place].kind}, "
-        f"PageRank {one.value:.3f}) {one.cited}"
+        f"PageRank {one.value:.3f}; {_shown(found.nodes[one.place])}) {one.cited}"
         for one in shown
     ]
     drawn = _figures(found, shown, cited)
@@ -140,12 +143,18 @@ def _relations(found: Network, cited: dict[str, int]) -> Iterator[str]:
         for one in links[:RELATIONS]:
             source, target = (_escaped(found.nodes[end].name) for end in (one.source, one.target))
             cites = _numbers(one.sources, cited)
-            yield f"- {source} {kind} {target} ({one.confidence:.2f}) {cites}"
+            yield f"- {source} {kind} {target} ({_shown(one)}) {cites}"
         if len(links) > RELATIONS:
             yield f"- and {len(links) - RELATIONS} more of `{kind}`: `documents.relations`"
     if not any(one.kind in SHOWN for one in found.edges):
         sure = f"at a confidence of {found.made.threshold:.2f} or more"
         yield f"None that a document {', '.join(SHOWN[:-1])} or {SHOWN[-1]} anything, {sure}."
+
+
+def _shown(one: model.Shown) -> str:
+    """How sure it is, by which rule, and on which line of the first of its sources."""
+    line = f", line {one.lines[0]}" if one.lines and one.lines[0] else ""
+    return f"{one.confidence:.2f} by `{one.rule}`{line}"
 
 
 def _escaped(name: str) -> str:

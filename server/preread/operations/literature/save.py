@@ -4,7 +4,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-from preread.documents.references import references
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.literature import exports
@@ -50,8 +49,8 @@ def _files(
     services: Services, context: Context, request: SaveRequest
 ) -> tuple[shared.Found, dict[str, str]]:
     read, found = shared.network_of(context, services, request)
-    told = report.written(found)
-    works = [one for paper in read.papers for one in references(paper.document)]
+    told = report.written(found, services.progress.tick)
+    works = exports.works(read.papers)
     return read, {
         "report.md": told.markdown,
         **{one.name: one.svg for one in told.figures},

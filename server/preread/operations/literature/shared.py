@@ -74,14 +74,14 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
         )
     every, digests = papers(services, request.paths)
     read = _by_model(services, every) if request.by == "model" else None
-    check, sure = services.progress.check, request.threshold
+    tell, sure = services.progress.tick, request.threshold
     if read:
         named = extraction.merged(read.entities, sure)
         said: Iterable[Relation] = read.relations
     else:
         terms = schema(services, request).vocabulary()
-        named = extraction.entities(_each(services, every, "what it names"), terms, sure, check)
-        said = extraction.stated(_each(services, every, "what it says"), check)
+        named = extraction.entities(_each(services, every, "what it names"), terms, sure, tell)
+        said = extraction.stated(_each(services, every, "what it says"), tell)
     made = Made(
         documents=digests,
         rules=rules.EDITION,
@@ -90,7 +90,7 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
         is_measured=read is None,
         threshold=sure,
     )
-    related = extraction.relations(every, named, said)
+    related = extraction.relations(every, named, said, tell)
     kept = [one for one in related if one.confidence >= sure]
     return Found(every, named, kept, made, read.cost_usd if read else 0.0)
 
