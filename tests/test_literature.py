@@ -9,8 +9,10 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any, get_args
 from xml.etree import ElementTree as ET
 
+import anyio
 import pytest
 
 from _faces import answer
@@ -20,9 +22,10 @@ from preread import sources
 from preread.documents.model import Document, Part
 from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
-from preread.literature import extraction, measured, measures, network
+from preread.literature import extraction, measured, measures, network, rules
 from preread.literature.extraction import Paper
 from preread.operations import REGISTRY, shared_state
+from preread.operations.literature import analyse
 from preread.operations.registry import Context
 from preread.services import Progress
 from test_document_reading import services
@@ -224,6 +227,123 @@ async def test_a_graph_is_built_measured_reported_and_exported(loaded: Path) -> 
     assert json.loads(texts["csl-json"])[0]["DOI"] == "10.1145/359545.359563"
 
 
+def shown(one: dict, made: dict) -> bool:
+    """Whether something says how sure it is, by which rule, and where: a line of each source."""
+    known = {*rules.NAMES, "document"} if made["rules"] == rules.EDITION else set()
+    return (
+        0 < one["confidence"] <= 1
+        and one["rule"] in known
+        and len(one["sources"]) == len(one["lines"]) > 0
+        and all(source.startswith("doc:docs/") for source in one["sources"])
+    )
+
+
+async def test_every_answer_says_what_found_it_how_sure_it_is_and_where(loaded: Path) -> None:
+    for method in ("documents.load", "documents.list"):
+        for one in (await called(loaded, method))["documents"]:
+            entry = one.get("entry", one)
+            assert entry["read_by"]["reader"] == "plain.markdown"
+            assert (entry["read_by"]["confidence"], entry["cite"]) == (1, f"doc:{one['path']}#p1")
+    read = await called(loaded, "documents.read", path="docs/one.md")
+    assert [(one["cite"], one["line"], one["rule"]) for one in read["references"]] == [
+        ("doc:docs/one.md#p2", 3, "reference"), ("doc:docs/one.md#p2", 4, "reference")
+    ]  # fmt: skip
+    assert read["references"][0]["confidence"] == measured.confidence("reference")
+    built = await called(loaded, "graph.build", threshold=0.5)
+    made, graph = built["made"], {"graph": built["graph"]}
+    assert set(made["documents"]) == {"docs/one.md", "docs/two.md"}
+    assert sum(one["nodes"] for one in built["found_by"]) == built["nodes"]
+    assert sum(one["edges"] for one in built["found_by"]) == built["edges"]
+    for one in built["found_by"]:
+        assert one["rule"] == "document" or one["confidence"] <= measured.confidence(one["rule"])
+    for method, name in (("documents.entities", "entities"), ("documents.relations", "relations")):
+        reply = await called(loaded, method, threshold=0.5)
+        assert all(shown(one, reply["made"]) for one in reply[name])
+    for measure in get_args(analyse.Measure):
+        for form in ("table", "graph", "vectors"):
+            reply = await called(
+                loaded, "graph.analyse", analysis_type=measure, output_format=form, **graph
+            )
+            assert reply["rows"]
+            assert all(shown(one, reply["made"]) for one in (*reply["rows"], *reply["edges"]))
+            assert bool(reply["edges"]) == (form == "graph")
+            assert all(bool(row["vector"]) == (form == "vectors") for row in reply["rows"])
+    report = (await called(loaded, "graph.report", **graph))["markdown"]
+    assert "The till extends logical time (0.57 by `extends-said`, line 3) [" in report
+    assert "Bully algorithm (METHOD, PageRank " in report
+    assert re.search(
+        r"Bully algorithm \(METHOD, PageRank 0\.\d+; 0\.69 by `method`, line 3\)", report
+    )
+
+
+async def test_every_line_of_an_export_says_its_rule_and_where_it_is(loaded: Path) -> None:
+    graph = (await called(loaded, "graph.build", threshold=0.5))["graph"]
+    exported = {}
+    for form in ("graphml", "csv", "json-ld", "bibtex", "csl-json"):
+        reply = await called(loaded, "graph.export", graph=graph, format=form)
+        assert reply["made"]["rules"] == rules.EDITION
+        exported[form] = reply["text"]
+    root = ET.fromstring(exported["graphml"])
+    for one in (*root.iter("{*}node"), *root.iter("{*}edge")):
+        data = {it.get("key"): it.text for it in one.findall("{*}data")}
+        assert data["rule"] in {*rules.NAMES, "document"}
+        assert len(data["lines"].split()) == len(data["sources"].split()) > 0
+    about = {it.get("key"): it.text for it in root.find("{*}graph").findall("{*}data")}
+    assert about["made_by"] == rules.EDITION
+    assert about["documents"].startswith("docs/one.md@")
+    rows = list(csv.DictReader(io.StringIO(exported["csv"])))
+    assert {"extends-said", "reference"} <= {row["rule"] for row in rows}
+    assert all(row["made_by"] == rules.EDITION and row["lines"] for row in rows)
+    linked = json.loads(exported["json-ld"])["@graph"]
+    said = [one for one in linked if one["@type"] == "rdf:Statement"]
+    assert {one["preread:rule"] for one in said} == {row["rule"] for row in rows}
+    assert all(one["preread:lines"] and one["preread:sources"] for one in linked[:-1])
+    assert "source = {doc:docs/one.md\\#p2},\n  line = {3}" in exported["bibtex"]
+    assert json.loads(exported["csl-json"])[0]["custom"] == {
+        "confidence": "0.86", "rule": "reference", "made_by": rules.EDITION,
+        "source": "doc:docs/one.md#p2", "line": "3",
+    }  # fmt: skip
+
+
+async def test_each_measure_tells_how_far_it_is_and_can_be_cancelled(
+    loaded: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("preread.services.TICK", 0)
+    graph = (await called(loaded, "graph.build", threshold=0.5))["graph"]
+
+    async def report(message: str, done: float, total: float) -> None:
+        told.append(message)
+        if len(told) == stop_at:
+            scope.cancel()
+
+    for measure, said in {
+        "degree": "reading the graph", "bridges": "bridges: nodes",
+        "pagerank": "PageRank: round", "betweenness": "betweenness: shortest paths",
+        "communities": "communities: nodes that may change", "over_time": "reading the graph",
+    }.items():  # fmt: skip
+        given = {"method": "graph.analyse", "params": {"graph": graph, "analysis_type": measure}}
+        told, stop_at = [], 0
+        assert "error" not in await answer(loaded, given, report=report)
+        assert said in told
+        told, stop_at = [], told.index(said) + 1
+        with anyio.CancelScope() as scope:
+            await answer(loaded, given, report=report)
+        assert (scope.cancelled_caught, told[stop_at - 1 :]) == (True, [said])
+
+
+async def test_one_long_document_tells_how_far_it_is(loaded: Path, monkeypatch) -> None:
+    monkeypatch.setattr("preread.services.TICK", 0)
+    told: list[tuple[str, float, float]] = []
+
+    async def report(*progress: Any) -> None:
+        told.append(progress)
+
+    await answer(loaded, {"method": "documents.relations", "params": {}}, report=report)
+    for what in ("what it names", "what it says", "what it mentions together"):
+        parts = [(done, of) for message, done, of in told if message == f"docs/one.md: {what}"]
+        assert parts[-1][0] == parts[-1][1] > 0
+
+
 async def test_a_report_is_written_with_figures_and_exports(loaded: Path) -> None:
     (loaded / "docs" / "two.md").write_text(TWO.replace("CAP", "[CAP](x)"))
     params = {"folder": "out", "threshold": 0.5, "schema_path": "words.toml"}
@@ -317,7 +437,9 @@ def test_measures_are_those_of_networkx(seed: int) -> None:
     values, is_exact = measures.betweenness(around, QUIET)
     assert is_exact
     assert values == pytest.approx(list(nx.betweenness_centrality(plain).values()))
-    assert measures.bridges(around) == sorted(tuple(sorted(one)) for one in nx.bridges(plain))
+    assert measures.bridges(around, QUIET) == sorted(
+        tuple(sorted(one)) for one in nx.bridges(plain)
+    )
 
 
 async def test_a_chain_of_calls_replays_to_the_same_results_or_says_what_changed(

@@ -10,12 +10,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 from preread.documents.references import Reference, references
 from preread.literature.extraction import Paper
-from preread.literature.measured import confidence
+from preread.literature.measured import REFERENCE, confidence
 from preread.literature.model import Entity, Shown
 from preread.literature.network import Link, Network
 from preread.literature.rules import EDITION
 
-RULE = "reference"  # which finds cited works
 VOCABULARY, RELATIONS = "https://schema.org/", "urn:preread:relation:"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 TYPES = {"PERSON": "Person", "ORG": "Organization", "WORK": "CreativeWork",
@@ -171,7 +170,7 @@ def _csl(number: int, work: Work) -> dict[str, Any]:
 
 def _found(work: Work) -> dict[str, str]:
     """What found a cited work, how sure it is, and where."""
-    return {"confidence": f"{confidence(RULE)}", "rule": RULE, "made_by": EDITION,
+    return {"confidence": f"{confidence(REFERENCE)}", "rule": REFERENCE, "made_by": EDITION,
             "source": work.source, "line": f"{work.reference.line}"}  # fmt: skip
 
 

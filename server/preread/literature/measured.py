@@ -34,6 +34,7 @@ COUNTS: dict[str, tuple[int, int]] = {
     "extends-said": (13, 23),
     "contradicts-said": (7, 8),
 }  # fmt: skip
+REFERENCE = "reference"  # finds cited works
 UNKNOWN = 0.5  # for a rule that matched nothing there
 
 

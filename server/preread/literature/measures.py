@@ -123,7 +123,7 @@ def _add_paths(start: int, around: Neighbours, found: list[float]) -> None:
             found[node] += passed[node]
 
 
-def bridges(around: Neighbours) -> list[tuple[int, int]]:
+def bridges(around: Neighbours, tell: Tell) -> list[tuple[int, int]]:
     """The edges whose removal disconnects a component, lower node first, sorted."""
     entered = [-1] * len(around)  # when the search reached a node
     lowest = [0] * len(around)  # the earliest node it reaches without the edge to its parent
@@ -132,13 +132,18 @@ def bridges(around: Neighbours) -> list[tuple[int, int]]:
         edge
         for root in range(len(around))
         if entered[root] < 0
-        for edge in _bridges_from(root, around, entered, lowest, clock)
+        for edge in _bridges_from(root, around, entered, lowest, clock, tell)
     ]
     return sorted(found)
 
 
 def _bridges_from(
-    root: int, around: Neighbours, entered: list[int], lowest: list[int], clock: Iterator[int]
+    root: int,
+    around: Neighbours,
+    entered: list[int],
+    lowest: list[int],
+    clock: Iterator[int],
+    tell: Tell,
 ) -> Iterator[tuple[int, int]]:
     """The bridges of one component (Tarjan, 1974), without recursion."""
     entered[root] = lowest[root] = next(clock)
@@ -147,6 +152,7 @@ def _bridges_from(
         node, parent, rest = stack[-1]
         other = next(rest, None)
         if other is None:
+            tell("bridges: nodes", entered[node], len(around))
             stack.pop()
             if parent >= 0:
                 lowest[parent] = min(lowest[parent], lowest[node])

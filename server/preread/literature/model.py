@@ -28,7 +28,7 @@ class Shown(Model):
 
 
 class Entity(Shown):
-    """What documents speak of."""
+    """Something that documents name."""
 
     kind: EntityKind
     name: str

@@ -6,8 +6,9 @@ from preread.documents import reading
 from preread.documents.model import Document
 from preread.documents.references import Reference, references
 from preread.errors import PrereadError
+from preread.literature.measured import REFERENCE, confidence
 from preread.models import Model
-from preread.operations.documents.entries import PATH, About, about, cite
+from preread.operations.documents.entries import PATH, About, ReadBy, about, cite, read_by
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 
@@ -35,15 +36,24 @@ class Table(Model):
     rows: tuple[tuple[str, ...], ...]
 
 
+class Cited(Reference):
+    """A cited work: where the document lists it, and how sure its fields are."""
+
+    cite: str
+    rule: str = REFERENCE
+    confidence: float = Field(description="The precision of the rule; `line` is its line there.")
+
+
 class ReadReply(Model):
     """What a document says."""
 
     path: str
     digest: str
     about: About
+    read_by: ReadBy
     parts: tuple[Part, ...]
     tables: tuple[Table, ...]
-    references: tuple[Reference, ...]
+    references: tuple[Cited, ...]
     warnings: tuple[str, ...] = ()
 
 
@@ -63,13 +73,21 @@ def _read(services: Services, request: ReadRequest) -> ReadReply:
         path=request.path,
         digest=found.digest,
         about=about(document),
+        read_by=read_by(request.path),
         parts=tuple(_part(request.path, document, number) for number in wanted),
         tables=tuple(
             Table(cite=cite(request.path, one.part), rows=one.rows)
             for one in document.tables
             if one.part in wanted
         ),
-        references=references(document),
+        references=tuple(
+            Cited(
+                **dict(one),
+                cite=cite(request.path, one.part),
+                confidence=confidence(REFERENCE),
+            )
+            for one in references(document)
+        ),
         warnings=document.warnings,
     )
 

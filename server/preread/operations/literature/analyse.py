@@ -95,7 +95,7 @@ def _years(found: Network, request: AnalyseRequest, _: Tell) -> Measured:
 def _bridges(found: Network, request: AnalyseRequest, tell: Tell) -> Measured:
     """Bridges, each shown by the surest of the relations that it stands for."""
     around = _around(found)
-    ends = measures.bridges(around)[: request.limit]
+    ends = measures.bridges(around, tell)[: request.limit]
     wanted, surest = set(ends), dict[tuple[int, int], Link]()
     for one in found.edges:
         key = min(one.source, one.target), max(one.source, one.target)
