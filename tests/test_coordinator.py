@@ -16,20 +16,23 @@ import pytest
 
 from _daemon import shared
 from _faces import answer
-from _files_project import services
+from _files_project import disk, fill, services
 from _headless import headless
 from _messages_api import PATIENCE, Answer, Hang, MessagesAPI, Request, text, tool
 from _processes import left_behind, processes_in, start, until
 from _trees import write
-from conftest import git
+from _whole import sized
+from conftest import git, make_repository
 from preread.agents import project_tests
 from preread.agents.dossiers import Dossier
+from preread.agents.integrate import integrate
 from preread.agents.journal import Journal
 from preread.agents.order import DOSSIER, Order
 from preread.agents.purse import Purse
 from preread.cli import views
 from preread.errors import PrereadError
 from preread.operations.agent.shapes import ExecuteReply
+from preread.worktrees import records
 from preread.worktrees.repository import open_repository
 
 pytestmark = pytest.mark.anyio
@@ -516,3 +519,69 @@ def test_a_person_reads_what_failed_before_what_was_done() -> None:
         "  tests: 3 passed",
         "Call again.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("stage", "paid"),
+    sized(
+        [("review", {"coordinator", "codegen"})],
+        [
+            ("coordinator", set()),
+            ("codegen", {"coordinator"}),
+            ("review", {"coordinator", "codegen"}),
+        ],
+    ),
+)
+async def test_a_disk_that_fills_up_during_a_run_loses_nothing_and_the_next_call_goes_on(
+    tmp_path: Path, api: MessagesAPI, environ: dict[str, str], stage: str, paid: set[str]
+) -> None:
+    with disk(tmp_path / "disk", "16m") as full:
+        root = write(full / "shop", FILES)
+        make_repository(root)
+        team = Team(api, plan(a=[]))
+        planned, filled = team.script, threading.Event()
+
+        def script(request: Request) -> Answer:
+            answer = planned(request)
+            is_last = kind(request) == stage and (stage != "codegen" or request.turn)
+            if is_last and not filled.is_set():
+                fill(full)
+                filled.set()
+            return answer
+
+        api.play(script)
+        failed = await run(root, environ)
+        assert filled.is_set()
+        (full / "filler").unlink()
+        assert failed["code"] in {"E_WRITE", "E_WORKTREE"}
+        assert ("the disk is full" in failed["message"], "id" in failed["details"]) == (True, True)
+        before = team.asked()
+        done = await run(root, environ)
+        assert done["failures"] == []
+        assert (done["status"], done["tasks_done"]) == ("done", 1)
+        again = {kind for kind, _ in team.asked() - before}
+        assert not again & paid
+        assert git(root, "show", "main:a.py") == "A = 1\n"
+        assert git(root, "fsck", "--no-dangling") == ""
+        # What could not be committed stays where it is.
+        kept = [f"{done['id']}-a-1"] if stage == "codegen" else []
+        assert left(root) == (kept, kept, [])
+        assert all((root / ".worktrees" / name / "a.py").exists() for name in kept)
+
+
+async def test_what_killed_tests_left_does_not_keep_the_work_from_being_merged(shop: Path) -> None:
+    made = await answer(shop, {"method": "worktree.create", "params": {"name": "one"}})
+    at = Path(made["result"]["path"])
+    write(at, {"a.py": "A = 1\n"})
+    git(at, "add", "-A")
+    git(at, "commit", "-q", "-m", "Work")
+    write(at, {"junk.txt": "left by tests that were killed", "a.py": "A = 'half'\n"})
+    own = services(shop)
+    repository = open_repository(own)
+    record = records.need(repository, "one")
+    suite = project_tests.parsed(f"{sys.executable} check.py")
+    purse = Purse(1, time.monotonic() + PATIENCE)
+    integrate(own, repository, record, suite, purse, threading.Lock())
+    assert git(shop, "show", "main:a.py") == "A = 1\n"
+    [ref] = git(shop, "for-each-ref", "--format=%(refname)", "refs/preread/removed/").split()
+    assert git(shop, "show", f"{ref}:a.py") == "A = 'half'\n"

@@ -72,7 +72,8 @@ def _clear(repository: Repository, story: Story) -> None:
     """
     merged = [part for part in story.parts.values() if part.merged]
     earlier = {name for part in merged for name in part.earlier}
-    for name in {*earlier, *story.cut_off, *(part.worktree for part in merged)}:
+    left = {*story.planners, *story.cut_off}  # a planner's if the disk was full, say
+    for name in {*earlier, *left, *(part.worktree for part in merged)}:
         with suppress(PrereadError):  # it is gone, or in use
             work = removal.work_in(repository, records.need(repository, name))
             is_idle = name in earlier and not (work.dirty or work.under_way)

@@ -7,7 +7,7 @@ from preread.agents.project_tests import Suite
 from preread.agents.purse import Purse
 from preread.errors import PrereadError
 from preread.services import Services
-from preread.worktrees import merging, records
+from preread.worktrees import merging, records, repair
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, failed
 
@@ -26,6 +26,7 @@ def integrate(
     result. Call from one thread at a time. Raises E_WORKTREE for conflicts and E_AGENT for failing
     tests; the worktree is then clean, and the base unchanged.
     """
+    repair.clean(repository, record.name)  # of what tests left that were killed
     updated = merging.update(repository, record.name)
     if updated.conflicts:
         paths = ", ".join(one["path"] for one in updated.conflicts)

@@ -109,7 +109,7 @@ class Story:
     paid_before: float = 0.0  # by calls that finished
     worktrees: list[str] = field(default_factory=list)
     cut_off: list[str] = field(default_factory=list)  # worktrees of interrupted agents
-    plans: int = 0  # how often planning was started
+    planners: list[str] = field(default_factory=list)  # worktrees in which it was planned
 
     @property
     def is_done(self) -> bool:
@@ -155,7 +155,7 @@ def _take(story: Story, entry: Entry) -> None:
 
 def _take_plan(story: Story, entry: Entry) -> None:
     if entry.step == "started":
-        story.plans += 1
+        story.planners.append(entry.worktree)
     elif entry.text:
         story.plan = answers.read(Plan, entry.text)
         story.parts = {task.id: Part() for task in story.plan.tasks}

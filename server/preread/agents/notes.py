@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from preread.agents.order import Order, Result
 from preread.builders import untrusted
-from preread.errors import PrereadError
 from preread.gates import run_log
+from preread.infra import atomic
 from preread.services import Services
 
 WIDTH = 300  # characters of a line
@@ -57,10 +57,8 @@ def write_log(services: Services, order: Order, result: Result) -> None:
         for failure in result.all_failures()
     ]
     safe = [services.credentials.without(_line(line)) for line in lines]
-    try:
+    with atomic.write_errors(services.layout.run_log(order.feature)):
         run_log.add_notes(str(services.layout.root), order.feature, safe)
-    except OSError as error:
-        raise PrereadError("E_WRITE", f"The run log cannot be written: {error}.", "") from error
 
 
 def _line(text: str) -> str:

@@ -18,7 +18,8 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
 PLANNING = 5  # the plan may cost a fifth of the money
-LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # not the task's fault: it can be resumed
+# Not the task's fault: it can be resumed. A git that could not write says so in its details.
+LIMITS = frozenset({"E_TIMEOUT", "E_MONEY", "E_WRITE"})
 WHOLE = "The whole task, of which this is one part"
 BEFORE = "What was tried before, and why it was not merged"
 EACH = 2  # agents per task: codegen and review
@@ -40,7 +41,7 @@ class Stages:
     def plan(self) -> Plan:
         """Have the task graph made. Raises E_AGENT if that fails."""
         story, order = self.journal.story, self.order
-        record = self._record(f"{order.id}-plan-{story.plans + 1}")
+        record = self._record(f"{order.id}-plan-{len(story.planners) + 1}")
         known = {**order.known, "What has to pass before a part is merged": order.suite.shown}
         text = run.prompt(self.repository.layout, PLANNER, order.task, known, Plan)
         try:
@@ -165,7 +166,7 @@ class Stages:
         is_there = records.read(self.repository.layout, part.worktree) if part.worktree else None
         worktree = part.worktree if is_there else ""
         reason = self.services.credentials.without(error.message)
-        if error.code not in LIMITS:
+        if error.code not in LIMITS and error.details.get("because") != "write":
             self.journal.add(
                 "failed", task=task.id, kind=stage, worktree=worktree, text=reason, code=error.code
             )

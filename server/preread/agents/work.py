@@ -34,16 +34,14 @@ def do(services: Services, repository: Repository, record: Record, job: Job) -> 
     layout = repository.layout
     root = records.path_of(repository, record.name) / repository.prefix
     with repository.at_work(listing.work_lock(layout, record.name)):
+        # It stays in the record: the lock says whether the agent is at work.
         records.write(layout, record.model_copy(update={"agent": job.kind}))
-        try:
-            ended = run.run(
-                services, job.kind, root, job.text,
-                seconds=job.seconds, feature=job.feature, form=job.form,
-            )  # fmt: skip
-            if kinds.policy(job.kind).writes:
-                _commit(repository, record, job)
-        finally:
-            records.write(layout, record)
+        ended = run.run(
+            services, job.kind, root, job.text,
+            seconds=job.seconds, feature=job.feature, form=job.form,
+        )  # fmt: skip
+        if kinds.policy(job.kind).writes:
+            _commit(repository, record, job)
     return ended
 
 

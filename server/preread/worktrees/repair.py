@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preread.infra import atomic
-from preread.worktrees import moving, records, removal, undo
+from preread.worktrees import listing, moving, records, removal, undo
 from preread.worktrees.records import Record, path_of
 from preread.worktrees.repository import Repository
 
@@ -72,6 +72,14 @@ def settle(repository: Repository, name: str) -> None:
     record = records.read(repository.layout, name)
     if record is not None and record.stage == "merging" and _is_there(repository, record):
         _take_back(repository, record)
+
+
+def clean(repository: Repository, name: str) -> None:
+    """Reset a worktree to its commit; a ref keeps what was not committed."""
+    with repository.locked(name) as held:
+        record = records.need(held, name)
+        if listing.changes(held, path_of(held, name)):
+            _take_back(held, record)
 
 
 def _is_there(repository: Repository, record: Record) -> bool:

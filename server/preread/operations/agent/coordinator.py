@@ -117,11 +117,11 @@ def _carried_out(services: Services, wanted: Order) -> Result:
         raise spending.refused(services)
     try:
         result = coordinate.coordinate(services, wanted)
+        if not result.joined:
+            notes.write_log(services, wanted, result)
     except PrereadError as error:
         error.details.setdefault("id", wanted.id)
         raise
-    if not result.joined:
-        notes.write_log(services, wanted, result)
     return result
 
 
