@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import _papers as papers
@@ -246,6 +247,27 @@ async def test_a_folder_is_one_call_and_names_what_it_could_not_read(project: Pa
     ]
     assert {Path(one["path"]).name for one in reply["documents"]} >= set(FORMATS)
     assert [(it["path"], it["code"]) for it in reply["failed"]] == [("docs/bad.docx", "E_DOCUMENT")]
+
+
+async def test_a_document_that_takes_long_says_so_again_and_can_be_cancelled(
+    project: Path, monkeypatch
+) -> None:
+    """A reader that never ends, in place of one of ours."""
+    monkeypatch.setattr("preread.services.TICK", 0)
+    monkeypatch.setattr(reading, "PROGRAM", "import time; time.sleep(600)")
+    (project / "docs" / "a.html").write_text("<p>x</p>")
+    told: list[tuple[str, float, float]] = []
+
+    async def report(*progress: Any) -> None:
+        told.append(progress)
+        if len(told) == 4:
+            scope.cancel()
+
+    call = {"method": "documents.load", "params": {"paths": ["docs/a.html"]}}
+    with anyio.CancelScope() as scope:
+        await answer(project, call, report=report)
+    assert scope.cancelled_caught
+    assert told == [("reading a.html", 0, 1)] * 4
 
 
 @contextmanager

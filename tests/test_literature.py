@@ -277,6 +277,8 @@ async def test_every_answer_says_what_found_it_how_sure_it_is_and_where(loaded: 
 
 
 async def test_every_line_of_an_export_says_its_rule_and_where_it_is(loaded: Path) -> None:
+    more = '[3] C. Doe, "Rules & #1", 2021. https://example.org/a_b#c\n'
+    (loaded / "docs" / "one.md").write_text(ONE + more)
     graph = (await called(loaded, "graph.build", threshold=0.5))["graph"]
     exported = {}
     for form in ("graphml", "csv", "json-ld", "bibtex", "csl-json"):
@@ -298,7 +300,9 @@ async def test_every_line_of_an_export_says_its_rule_and_where_it_is(loaded: Pat
     said = [one for one in linked if one["@type"] == "rdf:Statement"]
     assert {one["preread:rule"] for one in said} == {row["rule"] for row in rows}
     assert all(one["preread:lines"] and one["preread:sources"] for one in linked[:-1])
-    assert "source = {doc:docs/one.md\\#p2},\n  line = {3}" in exported["bibtex"]
+    assert "source = {doc:docs/one.md#p2},\n  line = {3}" in exported["bibtex"]
+    assert "url = {https://example.org/a_b#c}" in exported["bibtex"]
+    assert "title = {Rules \\& \\#1}" in exported["bibtex"]
     assert json.loads(exported["csl-json"])[0]["custom"] == {
         "confidence": "0.86", "rule": "reference", "made_by": rules.EDITION,
         "source": "doc:docs/one.md#p2", "line": "3",

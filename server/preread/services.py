@@ -92,6 +92,11 @@ class Services:
     def tree(self) -> Tree:
         return Tree(self.layout, self.run, dict(self.environ), self.progress.check)
 
+    def tree_that_tells(self, message: str, done: float, total: float) -> Tree:
+        """The project's files; reading one that takes long says so, and again, as progress."""
+        tell = partial(self.progress.tick, message, done, total)
+        return Tree(self.layout, self.run, dict(self.environ), tell)
+
     @cached_property
     def credentials(self) -> "Credentials":
         """The project's secrets, read once per request, because one step makes many checks."""

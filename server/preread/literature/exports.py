@@ -19,6 +19,7 @@ VOCABULARY, RELATIONS = "https://schema.org/", "urn:preread:relation:"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 TYPES = {"PERSON": "Person", "ORG": "Organization", "WORK": "CreativeWork",
          "DOCUMENT": "CreativeWork"}  # fmt: skip
+ADDRESSES = frozenset({"doi", "url", "source"})  # BibTeX fields that LaTeX takes as they are
 PROPERTIES = {"cites": "citation", "mentions": "mentions"}
 
 
@@ -187,12 +188,14 @@ def _entry(number: int, work: Work) -> str:
     fields = {"author": " and ".join(_people(one.authors)), "title": one.title, "year": one.year,
               "doi": one.doi, "url": one.url, "note": "" if one.title else one.text,
               **_found(work)}  # fmt: skip
-    lines = [f"  {key} = {{{_braced(value)}}}" for key, value in fields.items() if value]
+    lines = [f"  {key} = {{{_braced(key, value)}}}" for key, value in fields.items() if value]
     return f"@misc{{ref{number},\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _braced(text: str) -> str:
-    """A value between braces, with LaTeX's special characters escaped."""
+def _braced(field: str, text: str) -> str:
+    """A value between braces, with LaTeX's special characters escaped, except in addresses."""
+    if field in ADDRESSES:
+        return re.sub(r"[\\{}]", "", text)
     plain = text.replace("\\", " ").replace("{", "(").replace("}", ")")
     return re.sub(r"([&%$#_])", r"\\\1", plain)
 

@@ -54,9 +54,10 @@ def _load(services: Services, context: Context, request: LoadRequest) -> LoadRep
     places = _places(services, context, request.paths)
     found, failed = [], []
     for number, place in enumerate(places):
-        services.progress.say(f"reading {place.name}", number, len(places))
+        doing = f"reading {place.name}", number, len(places)
+        services.progress.say(*doing)
         try:
-            found.append(entry(services.tree, _inside(services, place)))
+            found.append(entry(services.tree_that_tells(*doing), _inside(services, place)))
         except PrereadError as error:
             if len(places) == 1 or error.code in WHOLE:
                 raise

@@ -52,8 +52,9 @@ def papers(services: Services, paths: Iterable[str]) -> tuple[list[Paper], dict[
         )
     found, digests = [], {}
     for number, path in enumerate(wanted):
-        services.progress.say(f"reading {path}", number, len(wanted))
-        one = reading.read(services.tree, path)
+        doing = f"reading {path}", number, len(wanted)
+        services.progress.say(*doing)
+        one = reading.read(services.tree_that_tells(*doing), path)
         found.append(Paper(path, one.document))
         digests[path] = one.digest
     return found, digests
