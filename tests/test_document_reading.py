@@ -242,11 +242,34 @@ async def test_a_folder_is_one_call_and_names_what_it_could_not_read(project: Pa
     for name, data in FORMATS.items():
         (project / "docs" / name).write_bytes(data)
     (project / "docs" / "bad.docx").write_bytes(b"PK no archive")
+    for number in range(12):
+        (project / "docs" / f"paper-{number}.md").write_bytes(FORMATS["till.md"])
     reply = (await answer(project, {"method": "documents.load", "params": {"paths": ["docs"]}}))[
         "result"
     ]
     assert {Path(one["path"]).name for one in reply["documents"]} >= set(FORMATS)
     assert [(it["path"], it["code"]) for it in reply["failed"]] == [("docs/bad.docx", "E_DOCUMENT")]
+    assert len(reply["documents"]) >= 20
+    # So is everything that follows; a folder may be named again, and one that broke since then.
+    (project / "docs" / "till.pptx").write_bytes(b"PK no archive")
+    for method, paths in (
+        ("documents.entities", ()), ("documents.relations", ["docs"]), ("graph.build", ()),
+    ):  # fmt: skip
+        call = {"method": method, "params": {"paths": paths, "threshold": 0.5}}
+        made = (await answer(project, call))["result"]["made"]
+        bad = {"docs/till.pptx", *(["docs/bad.docx"] if paths else [])}
+        assert set(made["unread"]) == bad
+        assert made["unread"]["docs/till.pptx"].startswith("E_DOCUMENT: docs/till.pptx cannot be")
+        assert len(made["documents"]) >= 19
+    params = {"folder": "out", "paths": ["docs"]}
+    saved = await answer(project, {"method": "graph.save", "params": params})
+    assert set(saved["result"]["made"]["unread"]) == {"docs/till.pptx", "docs/bad.docx"}
+    assert "\nNot read: E\\_DOCUMENT: docs/till.pptx " in (project / "out/report.md").read_text()
+    (project / "empty").mkdir()
+    none = {"method": "graph.build", "params": {"paths": ["empty"]}}
+    assert (await answer(project, none))["error"]["code"] == "E_NOT_FOUND"
+    only = {"method": "graph.build", "params": {"paths": ["docs/till.pptx"]}}
+    assert (await answer(project, only))["error"]["code"] == "E_DOCUMENT"
 
 
 async def test_a_document_that_takes_long_says_so_again_and_can_be_cancelled(

@@ -489,9 +489,16 @@ async def test_a_chain_of_calls_replays_to_the_same_results_or_says_what_changed
     (loaded / "docs" / "two.md").rename(loaded / "two.md")
     gone = await called(loaded, "documents.workflow", workflow_id=chain["metadata"]["workflow_id"])
     assert gone["changed"] == [
-        "1 graph.build: E_NOT_FOUND There is no file docs/two.md.",
+        "1 graph.build: E_NOT_FOUND: There is no file docs/two.md.",
+        "2 graph.analyse: E_NOT_FOUND: There is no file docs/two.md.",
+    ]
+    shutil.move(loaded / "docs" / "one.md", loaded / "one.md")
+    none = await called(loaded, "documents.workflow", workflow_id=chain["metadata"]["workflow_id"])
+    assert none["changed"] == [
+        "1 graph.build: E_NOT_FOUND There is no file docs/one.md.",
         "2 graph.analyse: E_USAGE Call 1, which this one follows, failed.",
     ]
+    (loaded / "one.md").rename(loaded / "docs" / "one.md")
     (loaded / "two.md").rename(loaded / "docs" / "two.md")
     await called(loaded, "documents.load")  # calls of a batch run at the same time
     batch = await answer(loaded, {"batch": [calls[0], {"method": "documents.list"}]})

@@ -52,6 +52,9 @@ class Made(Model):
     """The inputs of a graph."""
 
     documents: dict[str, str] = Field(description="Path -> SHA-256.")
+    unread: dict[str, str] = Field(
+        default_factory=dict, description="Path -> why it could not be read; it is left out."
+    )
     rules: str = Field(description="The edition of the rules.")
     model: str = Field("", description="What found entities and relations instead of the rules.")
     dropped: int = Field(

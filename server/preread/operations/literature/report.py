@@ -76,6 +76,7 @@ def written(found: Network, tell: Tell) -> ReportReply:
     lines += ["", "## Relations", "", *_relations(found, cited)]
     lines += ["", "## Sources", "", *(f"{number}. {source}" for source, number in cited.items())]
     lines += ["", _provenance(found.made)]
+    lines += [f"Not read: {_escaped(why)}" for why in found.made.unread.values()]
     return ReportReply(
         markdown="\n".join(lines) + "\n",
         citations=tuple(cited),

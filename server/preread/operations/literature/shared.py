@@ -17,13 +17,16 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.agents.reader import Read
 
+WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would fail for each
 GRAPH = "The graph's name, as `graph.build` returns it."
 
 
 class Wanted(RequestModel):
     """Which documents, by what, and how sure."""
 
-    paths: tuple[str, ...] = Field((), description="Documents; all that were loaded by default.")
+    paths: tuple[str, ...] = Field(
+        (), description="Documents or folders; all that were loaded by default."
+    )
     threshold: float = Field(0.8, ge=0, le=1, description="The minimum confidence.")
     schema_path: str = Field(
         "", description="A TOML file with `theories`, `terms`, `kinds` and `edges`."
@@ -43,21 +46,55 @@ class Found(NamedTuple):
     cost_usd: float
 
 
-def papers(services: Services, paths: Iterable[str]) -> tuple[list[Paper], dict[str, str]]:
-    """The documents, and their digests. Raises E_NOT_FOUND if there are none."""
-    wanted = list(paths) or list(shelf.loaded(services.layout))
-    if not wanted:
-        raise PrereadError(
-            "E_NOT_FOUND", "No documents were loaded.", "First: `preread documents FILE`"
-        )
-    found, digests = [], {}
+class Papers(NamedTuple):
+    """Documents, their digests, and why others could not be read."""
+
+    papers: list[Paper]
+    digests: dict[str, str]
+    unread: dict[str, str]
+
+
+def papers(services: Services, paths: Iterable[str]) -> Papers:
+    """The documents; of folders, all in them. Raises E_NOT_FOUND if there are none.
+
+    If one cannot be read, the others are; if none can, the first one's error is raised.
+    """
+    wanted = _wanted(services, paths)
+    read = Papers([], {}, {})
+    faults = []
     for number, path in enumerate(wanted):
         doing = f"reading {path}", number, len(wanted)
         services.progress.say(*doing)
-        one = reading.read(services.tree_that_tells(*doing), path)
-        found.append(Paper(path, one.document))
-        digests[path] = one.digest
-    return found, digests
+        try:
+            one = reading.read(services.tree_that_tells(*doing), path)
+        except PrereadError as error:
+            if error.code in WHOLE:
+                raise
+            faults.append(error)
+            read.unread[path] = f"{error.code}: {error.message}"
+            continue
+        read.papers.append(Paper(path, one.document))
+        read.digests[path] = one.digest
+    if faults and not read.papers:
+        raise faults[0]
+    return read
+
+
+def _wanted(services: Services, paths: Iterable[str]) -> list[str]:
+    """Each document's path once. Raises E_NOT_FOUND if there are none, or no such folder."""
+    layout = services.layout
+    named = list(paths)
+    found: list[str] = []
+    for path in named:
+        place = layout.real(layout.inside(path))
+        is_folder = place.is_dir()
+        found += map(layout.relative, shelf.files_at(place)) if is_folder else [path]
+    if not named:
+        found = list(shelf.loaded(layout))
+    if found:
+        return list(dict.fromkeys(found))
+    missing = f"There are no documents in {named[0]}." if named else "No documents were loaded."
+    raise PrereadError("E_NOT_FOUND", missing, "First: `preread documents FILE`")
 
 
 def schema(services: Services, request: Wanted) -> Schema:
@@ -73,7 +110,7 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
             "A model costs money, and agents may only read here.",
             "Leave `by` out, or have a person add `write` to `allow`.",
         )
-    every, digests = papers(services, request.paths)
+    every, digests, unread = papers(services, request.paths)
     read = _by_model(services, every) if request.by == "model" else None
     tell, sure = services.progress.tick, request.threshold
     if read:
@@ -85,6 +122,7 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
         said = extraction.stated(_each(services, every, "what it says"), tell)
     made = Made(
         documents=digests,
+        unread=unread,
         rules=rules.EDITION,
         model=read.model if read else "",
         dropped=read.dropped if read else 0,

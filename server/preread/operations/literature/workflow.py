@@ -169,7 +169,10 @@ def _reasons(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     if "error" in new:
         yield f"{new['error']['code']} {new['error']['message']}"
         return
-    files = sorted(records.documents(old).items() ^ records.documents(new).items())
+    lost = new.get("made", {}).get("unread", {})
+    yield from lost.values()
+    changed = sorted(records.documents(old).items() ^ records.documents(new).items())
+    files = [one for one in changed if one[0] not in lost]
     if names := ", ".join(dict.fromkeys(path for path, _ in files)):
         yield f"{names} changed"
     rules = [one.get("made", {}).get("rules", "") for one in (old, new)]
