@@ -435,6 +435,7 @@ def test_measures_are_those_of_networkx(seed: int) -> None:
     ranks = measures.pagerank(measures.neighbours(size, edges, directed=True), QUIET)
     assert ranks == pytest.approx(list(_pagerank_python(directed).values()), abs=1e-9)
     around = measures.neighbours(size, edges, directed=False)
+    assert [len(one) for one in around] == [count for _, count in plain.degree()]
     labels = measures.communities(around, QUIET)
     groups = {frozenset(node for node in range(size) if labels[node] == label) for label in labels}
     assert groups == {frozenset(one) for one in nx.community.label_propagation_communities(plain)}
