@@ -19,7 +19,7 @@ OPERATIONS = every()
 COMMANDS = (
     "load extend show status evidence failures builds facts graph capture remember recall decide documents read report check wrong remove "
     "repair backups restore gc diff impact blame trace workflow "
-    "ready agent worktree attention consolidate who say hear log replay init doctor settings gates ops call watch mcp serve token"
+    "ready run agent worktree attention consolidate who say hear log replay init doctor settings gates ops call watch mcp serve token"
 ).split()
 
 

@@ -125,6 +125,7 @@ SCRIPT: dict[str, State | Params] = {
     "integrity.backups": {},
     # for people
     "agent.execute": {"kind": "review", "task": "Read the diff"},
+    "workflow.execute": {"workflow": "none", "feature": "checkout"},
     "knowledge.graph": {"feature": "checkout"},
     "graph.save": {"folder": "../report"},
     "config.configure_semantic": {"weight": 0.7},
@@ -183,6 +184,7 @@ def test_in_process_every_operation_works(expected: Seen) -> None:
         "builds.cancel": "E_NOT_FOUND",  # nothing runs
         "knowledge.capture": "E_NOT_FOUND",  # nothing was run
         "agent.execute": "E_AGENT",  # Claude Code is switched off
+        "workflow.execute": "E_NOT_FOUND",  # there is no such workflow
     }
 
 
@@ -192,7 +194,10 @@ async def test_every_face_answers_the_same(name: str, expected: Seen, tmp_path: 
     seen = await walk(name, shop(tmp_path / "shop"))
     assert list(seen) == list(expected)
     for method, answer in seen.items():
-        refused = name not in PEOPLE and method in FOR_PEOPLE | {"agent.execute"}
+        refused = name not in PEOPLE and method in FOR_PEOPLE | {
+            "agent.execute",
+            "workflow.execute",
+        }
         wanted = "E_NOT_ALLOWED" if refused else comparable(expected[method])
         if method in FOR_THE_CALLER:
             assert "error" not in answer, method

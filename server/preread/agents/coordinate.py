@@ -28,9 +28,9 @@ def coordinate(services: Services, order: Order) -> Result:
     """
     until = time.monotonic() + order.seconds
     repository = open_repository(services)
-    with turn(services, repository.layout, order) as waited:
+    with turn(services, repository.layout, order.id, order.seconds) as waited:
         log = journal.of(repository.layout, order.id)
-        _check_own(repository, log)
+        check_own(repository, log)
         story = log.story
         if story.task not in {"", order.task}:
             message = f"The run {order.id} is about another task."
@@ -56,7 +56,7 @@ def coordinate(services: Services, order: Order) -> Result:
         return Result(story, failures, merged_before=before)
 
 
-def _check_own(repository: Repository, log: Journal) -> None:
+def check_own(repository: Repository, log: Journal) -> None:
     """Refuse a journal that is committed: it says what was reviewed, and anyone could write it."""
     path = str(log.path)
     if repository.names("ls-files", "-z", "--", path):

@@ -28,20 +28,39 @@ POLICIES = {
     "pr": Policy(writes=False, proposes=True),
     "issue": Policy(writes=False),
 }
+# What agents of a workflow may write; any other of them writes like codegen.
+LOG = "/.project/runs/**"
+OF_WORKFLOWS = {
+    "test-planner": (LOG,),
+    "failure-classifier": (LOG,),
+    "pattern-learner": (LOG, "/.project/knowledge.md"),
+}
+EVERYTHING = ("/**",)
+OWN = (".project/agents", ".claude/agents")  # where a project has its own, the first one first
 # Files that no agent may change: they configure agents, or other programs run them.
 KEPT = (
     "/.project/config.toml", "/.project/gates", "/.project/agents/**", "/.project/prompts/**",
-    "/.project/.state/**", "/.project/context/**", "/.claude/**", "/.mcp.json", "/.git",
-    "/.git/**", "/.gitmodules", "/.vscode/**", "/.github/workflows/**", "/.husky/**",
+    "/.project/workflows/**", "/.project/.state/**", "/.project/context/**", "/.claude/**",
+    "/.mcp.json", "/.git", "/.git/**", "/.gitmodules", "/.vscode/**", "/.github/workflows/**",
+    "/.husky/**",
 )  # fmt: skip
 
 
 def instructions(layout: Layout, kind: str) -> str:
-    """The text of `.project/agents/<kind>.md`, else the package's. Raises E_READ."""
-    own = plain_bytes(layout.real(layout.inside(f".project/agents/{kind}.md")), MAX_BYTES)
-    if own is not None:
-        return FRONT.sub("", own.decode("utf-8", "replace"))
-    return FRONT.sub("", assets.text(assets.folder("agents") / f"{kind}.md"))
+    """The text of the project's own `<kind>.md`, else the package's.
+
+    Raises E_READ, and E_NOT_FOUND when there is neither.
+    """
+    for folder in OWN:
+        own = plain_bytes(layout.real(layout.inside(f"{folder}/{kind}.md")), MAX_BYTES)
+        if own is not None:
+            return FRONT.sub("", own.decode("utf-8", "replace"))
+    path = assets.folder("agents") / f"{kind}.md"
+    if not path.is_file():
+        raise PrereadError(
+            "E_NOT_FOUND", f"There is no agent {kind}.", f"It would be {OWN[0]}/{kind}.md."
+        )
+    return FRONT.sub("", assets.text(path))
 
 
 def policy(kind: str) -> Policy:
@@ -53,6 +72,8 @@ def policy(kind: str) -> Policy:
     )
 
 
-def may_write(kind: str) -> bool:
-    """Whether it may write in its worktree; False for an unknown kind."""
-    return kind in POLICIES and POLICIES[kind].writes
+def edits(kind: str) -> tuple[str, ...]:
+    """Patterns of what it may write in its worktree, besides KEPT."""
+    if kind in POLICIES:
+        return EVERYTHING if POLICIES[kind].writes else ()
+    return OF_WORKFLOWS.get(kind, EVERYTHING)

@@ -79,12 +79,12 @@ class Result:
 
 
 @contextmanager
-def turn(services: Services, layout: Layout, order: Order) -> Iterator[bool]:
+def turn(services: Services, layout: Layout, run: str, seconds: float) -> Iterator[bool]:
     """Lock a run; yields whether another call held it before. Raises E_TIMEOUT, Cancelled."""
-    path = layout.lock(f"_agents-{order.id}")
+    path = layout.lock(f"_agents-{run}")
     atomic.make_folder(path.parent)
     lock = FileLock(path)
-    until, waited = time.monotonic() + order.seconds, False
+    until, waited = time.monotonic() + seconds, False
     while True:
         try:
             lock.acquire(0)
@@ -93,12 +93,12 @@ def turn(services: Services, layout: Layout, order: Order) -> Iterator[bool]:
             if time.monotonic() > until:
                 raise PrereadError(
                     "E_TIMEOUT",
-                    f"Another call is still at work on {order.id}.",
-                    "Call again with the same id.",
-                    {"id": order.id},
+                    f"Another call is still at work on {run}.",
+                    "Call again in the same words.",
+                    {"id": run},
                 ) from error
         waited = True
-        _follow(services, layout, order)
+        _follow(services, layout, run)
         time.sleep(POLL)
     try:
         yield waited
@@ -106,8 +106,8 @@ def turn(services: Services, layout: Layout, order: Order) -> Iterator[bool]:
         lock.release()
 
 
-def _follow(services: Services, layout: Layout, order: Order) -> None:
-    """Report the other call's progress."""
-    parts = journal.of(layout, order.id).story.parts
+def _follow(services: Services, layout: Layout, run: str) -> None:
+    """Report how far the other call has come."""
+    parts = journal.of(layout, run).story.parts
     merged = sum(bool(part.merged) for part in parts.values())
-    services.progress.say(f"{order.id} is under way in another call", merged, len(parts))
+    services.progress.say(f"{run} is under way in another call", merged, len(parts))

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -65,18 +65,20 @@ def run(
     seconds: float,
     feature: str,
     form: type[Answer] | None = None,
+    edits: Sequence[str] = (),
 ) -> Ended:
     """Run an agent of a kind in the worktree at `root`, with the limits of `services`.
 
-    An answer that is not of the `form` is sent back once. Its cost goes to the ledger. Raises
-    E_AGENT, E_TIMEOUT, E_MONEY, with the cost in their details, and Cancelled.
+    `edits` are patterns of what it may write, besides `kinds.KEPT`. An answer that is not of the
+    `form` is sent back once. Its cost goes to the ledger. Raises E_AGENT, E_TIMEOUT, E_MONEY, with
+    the cost in their details, and Cancelled.
     """
     inside = replace(services, layout=Layout(root.resolve()))
-    edits, kept = (("/**",), kinds.KEPT) if kinds.may_write(kind) else ((), ())
+    kept = kinds.KEPT if edits else ()
     begun, marker = time.monotonic(), os.urandom(8).hex()
     with (
         _reserved(services),
-        command.prepared(inside, _program(services, kind), marker, edits=edits, kept=kept) as ready,
+        command.prepared(inside, program(services, kind), marker, edits=edits, kept=kept) as ready,
     ):
         transcript = Transcript(inside.layout.root, ready.servers)
         try:
@@ -110,7 +112,8 @@ def _reserved(services: Services) -> Iterator[None]:
         yield
 
 
-def _program(services: Services, kind: str) -> command.Program:
+def program(services: Services, kind: str) -> command.Program:
+    """The program that an agent is. Raises E_AGENT without one."""
     try:
         return command.find(services)
     except ClaudeUnavailable as error:

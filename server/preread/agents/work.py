@@ -15,7 +15,7 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
 MAX_TEXT = 100_000
-MAX_SUBJECT = 60
+MAX_SUBJECT = 72
 
 
 class Job(NamedTuple):
@@ -33,15 +33,16 @@ def do(services: Services, repository: Repository, record: Record, job: Job) -> 
     """Run an agent; if its kind may write, commit its work. Raises like `run.run`."""
     layout = repository.layout
     root = records.path_of(repository, record.name) / repository.prefix
+    edits = kinds.edits(job.kind)
     with repository.at_work(listing.work_lock(layout, record.name)):
         # It stays in the record: the lock says whether the agent is at work.
         records.write(layout, record.model_copy(update={"agent": job.kind}))
         ended = run.run(
             services, job.kind, root, job.text,
-            seconds=job.seconds, feature=job.feature, form=job.form,
+            seconds=job.seconds, feature=job.feature, form=job.form, edits=edits,
         )  # fmt: skip
-        if kinds.policy(job.kind).writes:
-            _commit(repository, record, job)
+        if edits:
+            commit(repository, record, f"{job.kind}: {job.subject}")
     return ended
 
 
@@ -60,13 +61,13 @@ def leave(repository: Repository, record: Record) -> None:
     removal.remove_unchanged(repository.uncancelled(), record.name)
 
 
-def _commit(repository: Repository, record: Record, job: Job) -> None:
-    """Commit the agent's changes, so that they can be merged."""
+def commit(repository: Repository, record: Record, subject: str) -> None:
+    """Commit what is in a worktree, so that it can be merged."""
     path = records.path_of(repository, record.name)
     if listing.changes(repository, path):
-        subject = " ".join(job.subject.split())[:MAX_SUBJECT]
+        line = " ".join(subject.split())[:MAX_SUBJECT]
         repository.run("add", "-A", at=path)
-        repository.run("commit", "-q", "--no-verify", "-m", f"{job.kind}: {subject}", at=path)
+        repository.run("commit", "-q", "--no-verify", "-m", line, at=path)
 
 
 def _text(path: Path) -> str:

@@ -7,6 +7,7 @@ from preread.cli.terminal import Block
 
 if TYPE_CHECKING:
     from preread.operations.agent.shapes import Change, ExecuteReply
+    from preread.operations.workflow import execute as workflows
 
 
 def executed(reply: "ExecuteReply") -> Iterator[Block]:
@@ -29,6 +30,19 @@ def executed(reply: "ExecuteReply") -> Iterator[Block]:
     if reply.worktree:
         files = ", ".join(one.path for one in reply.files)
         yield f"{reply.worktree}: {files or 'no file changed'}"
+    yield reply.next
+
+
+def workflow_executed(reply: "workflows.ExecuteReply") -> Iterator[Block]:
+    seconds = f"{reply.execution_time_ms / 1000:.0f} s, ${reply.cost_usd:.4f}"
+    joined = ", by another call" if reply.joined else ""
+    yield f"{reply.status}: {reply.workflow} for {reply.feature}, {seconds}{joined}"
+    for stage in reply.stages:
+        cost = f", ${stage.cost_usd:.4f}" if stage.cost_usd else ""
+        yield f"{stage.name}: done{cost}"
+        for one in stage.runs:
+            yield f"  {one.agent}: {one.text.strip().partition(chr(10))[0]}"
+    yield f"{reply.worktree}: {', '.join(one.path for one in reply.files) or 'no file changed'}"
     yield reply.next
 
 

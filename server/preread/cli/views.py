@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from preread.cli import builds, document_views, worktree_views
-from preread.cli.agent_views import executed
+from preread.cli.agent_views import executed, workflow_executed
 from preread.cli.evidence_views import evidence, facts, failures
 from preread.cli.graph_views import graph
 from preread.cli.history_views import blame, diff, impact, trace
@@ -43,7 +43,7 @@ QUOTING = (
     "history.diff", "history.impact", "history.blame", "history.trace", "knowledge.graph",
     "worktree.diff",
     "workflow.readiness", "knowledge.capture", "session.who_is_here", "documents.load",
-    "documents.read", "builds.list", "agent.execute",
+    "documents.read", "builds.list", "agent.execute", "workflow.execute",
 )  # fmt: skip
 # What these print is Preread's own, or what was given on the command line, beside names and paths.
 OWN = (
@@ -271,6 +271,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "builds.list": builds.listed,
     "builds.cancel": builds.cancelled,
     "agent.execute": executed,
+    "workflow.execute": workflow_executed,
     **{f"worktree.{name}": view for name, view in worktree_views.VIEWS.items()},
     "history.diff": diff,
     "history.impact": impact,

@@ -125,7 +125,7 @@ def _record(
     features = features_of(found, where) or _failing(read, found, where) or [PROJECT]
     took = event.get("duration_ms")
     return {
-        "id": time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(3).hex(),
+        "id": run_records.new_id(),
         "at": int(time.time()),
         "session": where.session[:100],
         "outcome": outcome,

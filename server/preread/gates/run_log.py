@@ -30,6 +30,12 @@ def add_run(root: str, feature: str, bullet: str) -> None:
     _change(root, feature, lambda data: None if data is None else with_bullet(data, text))
 
 
+def add_fix(root: str, feature: str, bullet: str) -> None:
+    """Say under `## FIX` what was fixed, if a run was noted and nothing is said. Raises OSError."""
+    text = bullet.encode("utf-8", "replace")
+    _change(root, feature, lambda data: None if data is None else with_fix(data, text))
+
+
 def add_notes(root: str, feature: str, bullets: list[str]) -> None:
     """Add bullets under `## ANALYZE` of a run log, which is created if need be. Raises OSError."""
     texts = [bullet.encode("utf-8", "replace") for bullet in bullets]
@@ -113,6 +119,17 @@ def with_bullet(data: bytes, bullet: bytes) -> bytes | None:
     else:
         return None
     return _inserted(data, at, added)
+
+
+def with_fix(data: bytes, bullet: bytes) -> bytes | None:
+    """A run log with the first bullet under FIX; None when it has one, or no place for it."""
+    found = stages(data)
+    run, fix = found.get("RUN"), found.get("FIX")
+    if run is None or not run.has_bullet or (fix is not None and fix.has_bullet):
+        return None
+    if fix is not None:
+        return _inserted(data, fix.end, [b"- " + bullet])
+    return _inserted(data, run.end, [b"", b"## FIX", b"- " + bullet])
 
 
 def with_notes(data: bytes, bullets: list[bytes]) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 
 from preread.gates import locks, state_files
 
@@ -81,6 +82,11 @@ def parse(line: str | bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def new_id() -> str:
+    """The id of a run that has just ended."""
+    return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(3).hex()
 
 
 def path_of(root: str, name: str = "results.jsonl") -> str:

@@ -70,6 +70,7 @@ ROWS = (
     Row("workflow.suggest", "workflow.suggest"),
     Row("workflow.agents", "workflow.agents"),
     Row("workflow.readiness", "workflow.readiness", "ready"),
+    Row("workflow.execute", "workflow.execute", "run"),
     Row("agent.execute", "agent.execute", "agent"),
     Row("worktree.create", "worktree.create", "worktree create"),
     Row("worktree.list", "worktree.list", "worktree list"),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from preread import git_rules
 from preread.infra import atomic
-from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.worktrees import records, undo
 from preread.worktrees.records import Record
@@ -135,10 +134,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _link(repository: Repository, place: Path, link: str) -> None:
     target = repository.layout.inside(link.rstrip("/"))
-    exclude = repository.common / "info" / "exclude"
-    line = f"/{repository.prefix}{link.rstrip('/')}"  # `node_modules/` does not match a link
-    if line.encode() not in (plain_bytes(exclude) or b"").split(b"\n"):
-        atomic.append(exclude, line.encode())
+    repository.exclude([f"/{repository.prefix}{link.rstrip('/')}"])  # without `/`: it is a link
     with atomic.write_errors(place):
         if place.exists():
             raise failed(f"{link} is in git, so it cannot be a link in the worktree.")

@@ -11,6 +11,7 @@ from pathlib import Path
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.locks import FileLock
+from preread.infra.reading import plain_bytes
 from preread.infra.subprocesses import Done
 from preread.layout import Layout
 from preread.project import git
@@ -140,6 +141,14 @@ class Repository:
             return True
         lock.release()
         return False
+
+    def exclude(self, patterns: list[str]) -> None:
+        """Have git ignore these, in this clone only."""
+        path = self.common / "info" / "exclude"
+        known = (plain_bytes(path) or b"").split(b"\n")
+        for pattern in patterns:
+            if pattern.encode() not in known:
+                atomic.append(path, pattern.encode())
 
     def checkouts(self) -> list[dict[str, str]]:
         """The rows of `git worktree list`: keys like `worktree`, `HEAD`, `branch`, `locked`."""

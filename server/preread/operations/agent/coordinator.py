@@ -28,13 +28,13 @@ HINT = (
 MAX_QUESTION = 1000
 
 
-async def suite(context: Context, services: Services, request: ExecuteRequest) -> Suite:
+async def suite(context: Context, services: Services, given: str | None) -> Suite:
     """The tests that a person allowed to be run. Raises E_NOT_ALLOWED, E_USAGE.
 
     What a repository says about itself is only a proposal: its command would run with the person's
     rights.
     """
-    if (own := allowed(context, services, request)) is not None:
+    if (own := allowed(context, services, given)) is not None:
         return own
     found = await in_thread(context, services, project_tests.detected)
     if found is None:
@@ -51,11 +51,11 @@ async def suite(context: Context, services: Services, request: ExecuteRequest) -
     raise PrereadError("E_NOT_ALLOWED", message, HINT, {"test_command": own.shown})
 
 
-def allowed(context: Context, services: Services, request: ExecuteRequest) -> Suite | None:
+def allowed(context: Context, services: Services, given: str | None) -> Suite | None:
     """The tests that a person has set. Raises E_NOT_ALLOWED for those that an agent wants to."""
-    if request.test_command is not None and context.is_agent:
+    if given is not None and context.is_agent:
         raise PrereadError("E_NOT_ALLOWED", "`test_command` is for people to set.", HINT)
-    command = request.test_command or services.settings.test_command
+    command = given or services.settings.test_command
     return project_tests.parsed(command) if command else None
 
 

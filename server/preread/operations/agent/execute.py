@@ -13,6 +13,7 @@ from preread.agents.work import Job
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
+from preread.models import LoadReply
 from preread.operations.agent import coordinator, plan
 from preread.operations.agent.plan import Asked
 from preread.operations.agent.shapes import MAX_TEXT, ExecuteReply, ExecuteRequest
@@ -34,8 +35,11 @@ async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
     _, repository, task, feature, settings = _asked(context, services, request)
     limited = replace(services, settings=settings)
     is_coordinator = request.kind == "coordinator"
-    suite = await coordinator.suite(context, services, request) if is_coordinator else None
-    known = work.known(repository.layout, feature, await _dossier(context, request, feature))
+    suite = (
+        await coordinator.suite(context, services, request.test_command) if is_coordinator else None
+    )
+    read = await dossier(context, feature, request.task)
+    known = work.known(repository.layout, feature, read.dossier)
     if suite is not None:
         order = coordinator.order(repository, settings, request, task, feature, known, suite)
         return await coordinator.carry_out(context, limited, order, begun)
@@ -46,36 +50,38 @@ async def preview(context: Context, request: ExecuteRequest) -> Preview:
     services = context.services()
     asked = _asked(context, services, request)
     is_coordinator = request.kind == "coordinator"
-    tests = coordinator.allowed(context, services, request) if is_coordinator else None
+    tests = coordinator.allowed(context, services, request.test_command) if is_coordinator else None
     return await in_thread(context, services, plan.preview, asked, tests)
 
 
 def _asked(context: Context, services: Services, request: ExecuteRequest) -> Asked:
     """The request, checked. Raises what is wrong with it."""
-    _check_alone(services, request.kind, agent=context.is_agent)
+    _check_alone(services, request, agent=context.is_agent)
     _check_commands(request, agent=context.is_agent)
     repository = open_repository(services)
     task = _task(repository.layout, request)
     feature = aliases.served(repository.layout, request.feature).feature
-    settings = services.settings.model_copy(update=_limits(services, request))
+    limits = lowered(services, request.max_usd, request.model)
+    settings = services.settings.model_copy(update=limits)
     return Asked(request, repository, task, feature, settings)
 
 
-async def _dossier(context: Context, request: ExecuteRequest, feature: str) -> str:
+async def dossier(context: Context, feature: str, task: str) -> LoadReply:
     """The dossier, waited for however long the build takes: an agent reads before it starts."""
     patient = replace(context.caller, wait=None, times_out=False, takes_early_reply=False)
-    wanted = LoadRequest(feature=feature, description=request.task[:500] or None)
-    return (await load(replace(context, caller=patient), wanted)).dossier
+    wanted = LoadRequest(feature=feature, description=task[:500] or None)
+    return await load(replace(context, caller=patient), wanted)
 
 
-def _check_alone(services: Services, kind: str, *, agent: bool) -> None:
+def _check_alone(services: Services, request: ExecuteRequest, *, agent: bool) -> None:
     """An agent of a workflow is run by its workflow. Raises E_NOT_ALLOWED."""
     for workflow in definitions.every(services.layout).values():
-        if agent and kind in workflow.agents:
+        if agent and request.kind in workflow.agents:
             raise PrereadError(
                 "E_NOT_ALLOWED",
-                f"The agent {kind} belongs to the workflow {workflow.name}, which is one call.",
-                f"Start it as a whole: {workflow.start}",
+                f"The agent {request.kind} belongs to the workflow {workflow.name}, "
+                "which is one call.",
+                f"Run it as a whole: `preread run {workflow.name} {request.feature}`",
             )
 
 
@@ -92,17 +98,17 @@ def _check_commands(request: ExecuteRequest, *, agent: bool) -> None:
         project_tests.parsed(command)
 
 
-def _limits(services: Services, request: ExecuteRequest) -> dict[str, object]:
+def lowered(services: Services, max_usd: float | None, model: str | None) -> dict[str, object]:
     """Limits are only lowered; the model is one of the two that the person set."""
     settings = services.settings
-    wanted = request.max_usd or settings.max_usd
+    wanted = max_usd or settings.max_usd
     allowed = {settings.model, settings.fallback_model}
-    if request.model and request.model not in allowed:
+    if model and model not in allowed:
         raise PrereadError(
-            "E_NOT_ALLOWED", f"The model {request.model[:60]!a} is not set for this project.",
+            "E_NOT_ALLOWED", f"The model {model[:60]!a} is not set for this project.",
             "PREREAD_MODEL in the person's environment sets it.",
         )  # fmt: skip
-    return {"max_usd": min(wanted, settings.max_usd), "model": request.model or settings.model}
+    return {"max_usd": min(wanted, settings.max_usd), "model": model or settings.model}
 
 
 def _task(layout: Layout, request: ExecuteRequest) -> str:
@@ -120,14 +126,19 @@ def _task(layout: Layout, request: ExecuteRequest) -> str:
             )
         texts.append(data.decode("utf-8", "replace"))
     if request.ticket:
-        data = plain_bytes(layout.ticket(request.ticket), MAX_TEXT)
-        if data is None:
-            raise PrereadError("E_NOT_FOUND", f"There is no ticket {request.ticket} here.", "")
-        texts.append(data.decode("utf-8", "replace"))
+        texts.append(ticket_text(layout, request.ticket))
     task = "\n\n".join(text for text in texts if text.strip())
     if not task:
         raise PrereadError("E_USAGE", "`agent.execute` needs `task`, `issue` or `ticket`.", "")
     return task
+
+
+def ticket_text(layout: Layout, ticket: str) -> str:
+    """Raises E_NOT_FOUND."""
+    data = plain_bytes(layout.ticket(ticket), MAX_TEXT)
+    if data is None:
+        raise PrereadError("E_NOT_FOUND", f"There is no ticket {ticket} here.", "")
+    return data.decode("utf-8", "replace")
 
 
 def _number(issue: int | str) -> int:

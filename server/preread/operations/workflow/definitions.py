@@ -1,9 +1,12 @@
 """Workflows: files that say in which stages something is done, and when a stage is."""
 
 import tomllib
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
+from preread.agents.journal import PLANNER
+from preread.agents.kinds import POLICIES
 from preread.errors import PrereadError
 from preread.infra import assets
 from preread.infra.reading import listed, plain_bytes
@@ -19,7 +22,9 @@ CONDITIONS = {
     "last run passed": "the newest recorded run of its tests passed",
     "no test fails": "none of its tests failed when it last ran, by reports and recorded runs",
 }
+OF_TESTS = frozenset(("log RUN", "last run passed", "no test fails"))  # which a run can meet
 DEFAULT = "feature-test"
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 MAX_WORKFLOWS, MAX_BYTES = 50, 100_000
 
 
@@ -29,6 +34,24 @@ class Stage(Model):
     name: str = Field(min_length=1, max_length=60)
     done: tuple[str, ...] = Field(min_length=1, max_length=10)
     next: str = Field(min_length=1, max_length=600)
+    agents: tuple[Annotated[str, Field(pattern=NAME, max_length=60)], ...] = Field((), max_length=5)
+    heals: str = ""  # of `agents`, the one that is run while the tests fail
+    explains: str = ""  # the agent that says why they still fail
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """All agents that may be run for it."""
+        return (*self.agents, self.explains) if self.explains else self.agents
+
+    @model_validator(mode="after")
+    def _heals(self) -> "Stage":
+        if self.heals and self.heals not in self.agents:
+            raise ValueError(f"`heals` names {self.heals[:60]}, which is not one of its agents")
+        if self.heals and not OF_TESTS & set(self.done):
+            raise ValueError("`heals` needs a condition about tests")
+        if self.explains and not self.heals:
+            raise ValueError("`explains` needs `heals`")
+        return self
 
 
 class Workflow(Model):
@@ -40,6 +63,17 @@ class Workflow(Model):
     agents: tuple[str, ...] = Field((), max_length=30)
     start: str = Field("", max_length=200)
     stages: tuple[Stage, ...] = Field(min_length=1, max_length=20)
+
+    @model_validator(mode="after")
+    def _owns(self) -> "Workflow":
+        """Agents of stages are the workflow's own, or kinds that are run alone, too."""
+        used = dict.fromkeys(name for stage in self.stages for name in stage.everyone)
+        if PLANNER in used:
+            raise ValueError("a coordinator has agents of its own, and is in no stage")
+        own = tuple(name for name in used if name not in POLICIES)
+        if missing := [name for name in own if self.agents and name not in self.agents]:
+            raise ValueError(f"{missing[0]} is in a stage, but not in the workflow's `agents`")
+        return self if self.agents else self.model_copy(update={"agents": own})
 
 
 def every(layout: Layout) -> dict[str, Workflow]:
@@ -66,7 +100,8 @@ def _parsed(name: str, text: bytes, path: str) -> Workflow:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise _invalid(path, f"`{place[:60]}`: {first['msg']}") from error
+        what = first["msg"].removeprefix("Value error, ")
+        raise _invalid(path, f"`{place[:60]}`: {what}" if place else what) from error
     for stage in workflow.stages:
         for condition in stage.done:
             if condition not in CONDITIONS:
