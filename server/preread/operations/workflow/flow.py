@@ -152,7 +152,8 @@ class Flow:
         if stage.explains:
             self._agent(stage, stage.explains, among, ran.failure)
         gave_up = rounds and not self._changed(before)
-        how = f"{stage.heals} changed no more file" if gave_up else f"after {rounds} rounds"
+        counted = f"after {rounds} round{'' if rounds == 1 else 's'} of fixes"
+        how = f"{stage.heals} changed no file" if gave_up else counted
         raise self._failed(stage, self.left(stage), f"{how}: {ran.failure}")
 
     def _test(self, stage: Stage) -> Ran:
@@ -302,5 +303,5 @@ class Flow:
         return PrereadError(
             "E_AGENT",
             f"The stage {stage.name} of {self.wanted.workflow.name} is not done: {missing}{more}.",
-            details={"because": "E_STAGE", "conditions": {one: CONDITIONS[one] for one in left}},
+            details={"conditions": {one: CONDITIONS[one] for one in left}},
         )
