@@ -396,6 +396,8 @@ async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.accept"})
+            if scope["path"] == "/large":
+                await send({"type": "websocket.send", "bytes": b"x" * size})
             while (await receive())["type"] != "websocket.disconnect":
                 pass
             return
@@ -406,7 +408,7 @@ async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
         await send({"type": "http.response.body", "body": body})
 
     config = uvicorn.Config(
-        app, http=protocol.BoundedProtocol, ws="websockets-sansio", lifespan="off",
+        app, http=protocol.BoundedProtocol, ws=protocol.BoundedWebSocket, lifespan="off",
         log_config=None, timeout_keep_alive=1, ws_ping_interval=0.3, ws_ping_timeout=0.3,
     )  # fmt: skip
     config.load()
@@ -424,13 +426,27 @@ async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
             with suppress(ConnectionError):
                 assert (b" 200 " in await reader.read()) == data.startswith(whole)
             writer.close()
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1000)
-        writer.write(whole.replace(b"/ H", b"/large H"))
-        while state.connections:  # noqa: ASYNC110
-            await anyio.sleep(0.05)
-        writer.close()
-
         monkeypatch.setattr(protocol, "REQUEST_SECONDS", 60.0)
+        config.ws_ping_interval = 60.0
+        for request in (whole, UPGRADE):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1000)
+            writer.write(request.replace(b"/ H", b"/large H"))
+            while not state.connections:  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+            while state.connections:  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+            writer.close()
+        begun = b"\x01\x80" + bytes(4)  # an empty text that goes on
+        for opcode in (b"\x00", b"\x89", b"\x8a"):  # with empty parts, with pings, with pongs
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(UPGRADE)
+            assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+            writer.write(begun + (opcode + b"\x80" + bytes(4)) * 6000)
+            with suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+        config.ws_ping_interval = 0.3
+
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(UPGRADE)  # and then it answers no ping
         assert b" 101 " in await reader.read()

@@ -19,7 +19,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-MAX_BODY = 4 * 2**20  # bytes
+MAX_BODY, MAX_HEAD = 4 * 2**20, 2**15  # bytes
+MAX_CALLS = 500  # of one message
 RATE, BURST = 2000.0, 4000.0  # calls of one token from one address: per second, and in a burst
 GUESSES = 10.0  # requests without a valid token, from one address; then one a second
 MAX_BUCKETS = 10_000
@@ -30,7 +31,8 @@ METADATA = f"/.well-known/oauth-protected-resource{RESOURCE}"
 READS = frozenset({"GET", "HEAD"})
 CHALLENGE = 'Bearer realm="preread"'
 HTTP_STATUS = {400: "E_USAGE", 401: "E_NOT_ALLOWED", 403: "E_NOT_ALLOWED", 404: "E_NOT_FOUND",
-    405: "E_USAGE", 413: "E_USAGE", 421: "E_NOT_ALLOWED", 429: "E_RATE_LIMIT"}  # fmt: skip
+    405: "E_USAGE", 413: "E_USAGE", 421: "E_NOT_ALLOWED", 429: "E_RATE_LIMIT",
+    431: "E_USAGE"}  # fmt: skip
 
 
 def status_of(code: str) -> int:
@@ -69,16 +71,13 @@ class Rates:
     _left: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def wait(self, key: str, count: int = 1) -> float:
-        """Take tokens from a bucket; 0, or the seconds until enough are there.
-
-        More than the burst can be taken from a full bucket, which goes into debt.
-        """
+        """Take tokens, at most the burst; 0, or the seconds until enough are there."""
         now = time.monotonic()
         left, at = self._left.pop(key, (self.burst, now))
         left = min(self.burst, left + (now - at) * self.per_second)
         if len(self._left) >= MAX_BUCKETS:  # evict the least recently used
             del self._left[next(iter(self._left))]
-        missing = max(0.0, min(count, self.burst) - left)
+        missing = max(0.0, count - left)
         self._left[key] = (left if missing else left - count, now)
         return missing / self.per_second
 
@@ -111,7 +110,7 @@ class Guard:
             if peer is not None:
                 scope.setdefault("state", {})["peer"] = peer
                 sessions.CALLER.set(peer.identity)
-            _check_size(headers)
+            _check_size(scope, headers)
         except Refused as refused:
             self.count(refused.status)
             return await _refuse(scope, receive, send, refused)
@@ -263,7 +262,11 @@ class _Headers:
         return found[0].decode("latin-1") if found else ""
 
 
-def _check_size(headers: _Headers) -> None:
+def _check_size(scope: MutableMapping[str, Any], headers: _Headers) -> None:
+    # h11 counts only what comes before it has the whole head.
+    target = len(scope["raw_path"]) + len(scope["query_string"])
+    if target + sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD:
+        raise Refused(431, f"The headers are longer than {MAX_HEAD} bytes.")
     length = headers.one("content-length")
     if length and (not length.isdecimal() or len(length) > 12 or int(length) > MAX_BODY):
         raise Refused(413, f"The body is longer than {MAX_BODY} bytes.")

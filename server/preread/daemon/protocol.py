@@ -8,10 +8,14 @@ from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 REQUEST_SECONDS = 15.0  # for a whole request to arrive
 STALLED_SECONDS = 20.0  # that a client may read nothing of its answer
 MAX_CONNECTIONS = 500
+# Of a WebSocket, besides the first of each message, between two of our pings.
+MAX_FRAMES = 5000
 
 
 class BoundedProtocol(H11Protocol):
@@ -73,6 +77,59 @@ class BoundedProtocol(H11Protocol):
             return False
         state = self.conn.their_state
         return state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
+
+
+class BoundedWebSocket(WebSocketsSansIOProtocol):
+    """uvicorn's, which waits for slow readers, and takes any number of pings and empty frames."""
+
+    _write_timer: asyncio.TimerHandle | None = None
+    _frames = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        found = transport.get_extra_info("socket")
+        if found.family == socket.AF_UNIX:
+            self.client = ("unix", peer_of(found)[1])
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel()
+
+    def send_keepalive_ping(self) -> None:
+        self._frames = 0
+        super().send_keepalive_ping()
+
+    def handle_ping(self) -> None:
+        if self._is_bounded():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        if self._is_bounded():
+            super().handle_pong(event)
+
+    def handle_cont(self, event: Frame) -> None:
+        if self._is_bounded():
+            super().handle_cont(event)
+
+    def _is_bounded(self) -> bool:
+        """Count a frame; the connection ends with the first that is too many."""
+        self._frames += 1
+        if self._frames > MAX_FRAMES:
+            self.transport.abort()
+        return self._frames <= MAX_FRAMES
+
+    def _cancel(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:

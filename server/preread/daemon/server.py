@@ -18,9 +18,9 @@ import uvicorn
 from preread import __version__
 from preread.daemon import places, relays
 from preread.daemon.app import app
-from preread.daemon.guard import MAX_BODY, App, SocketGuard, TcpGuard
+from preread.daemon.guard import MAX_BODY, MAX_HEAD, App, SocketGuard, TcpGuard
 from preread.daemon.page.routes import is_page
-from preread.daemon.protocol import BoundedProtocol
+from preread.daemon.protocol import BoundedProtocol, BoundedWebSocket
 from preread.daemon.service import alone
 from preread.daemon.serving import Serving, serving
 from preread.daemon.tokens import Tokens
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from preread.daemon.issuer import Issuer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-MAX_HEADERS, BACKLOG = 2**15, 256
+BACKLOG = 256
 GRACE_SECONDS, END_SECONDS = 3, 8.0  # to shut down: for running requests, in total
 FIRST_GIVEN = 3  # descriptor of a service manager's first socket
 
@@ -216,7 +216,7 @@ def _config(guard: App, listen: Listen | None = None) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
         http=BoundedProtocol,
-        ws="websockets-sansio",
+        ws=BoundedWebSocket,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -224,7 +224,7 @@ def _config(guard: App, listen: Listen | None = None) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE_SECONDS,
-        h11_max_incomplete_event_size=MAX_HEADERS,
+        h11_max_incomplete_event_size=MAX_HEAD,
         ws_max_size=MAX_BODY,
         ws_per_message_deflate=False,  # a small frame could unpack to a huge one
         ssl_certfile=(listen and listen.certificate) or None,

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from starlette.requests import Request
 
 from preread.daemon.background import Background
-from preread.daemon.guard import Peer, Refused
+from preread.daemon.guard import MAX_CALLS, Peer, Refused
 from preread.daemon.hub import Hub
 from preread.daemon.logins import Logins
 from preread.daemon.metrics import Metrics
@@ -216,8 +216,12 @@ def check_scope(peer: Peer, given: State) -> None:
 
 
 def calls_of(given: object) -> int:
-    """The number of calls in a state, or in a JSON-RPC message or batch."""
-    return max(1, len(_methods(given)))
+    """The number of calls in a state, or in a JSON-RPC message or batch. Raises Refused."""
+    count = len(_methods(given))
+    if count > MAX_CALLS:
+        hint = "Send it in several messages."
+        raise Refused(413, f"There are more than {MAX_CALLS} calls in this message.", hint)
+    return max(1, count)
 
 
 def _methods(given: object) -> list[str]:
