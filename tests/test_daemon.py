@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -384,6 +385,32 @@ def test_what_is_too_long_or_no_http_is_refused_and_the_daemon_goes_on(
     assert running.ask("GET", "/health").status == 200
 
 
+def test_who_goes_away_or_is_refused_leaves_no_fault_in_the_log(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / ".project").mkdir(parents=True)
+    with daemon(tmp_path / "h") as found:
+        found.allow(root)
+        bearer = f"Authorization: Bearer {found.token('read')}\r\n".encode()
+        at = f"Host: 127.0.0.1:{found.port}\r\n".encode()
+        upgrade = UPGRADE.replace(b"Host: x\r\n", at).replace(b"GET /", b"GET /stream")
+        assert b" 401 " in found.raw(upgrade)
+        call = json.dumps({"method": "config.ops"}).encode()
+        asked = b"\x81" + bytes([0x80 | len(call)]) + bytes(4) + call
+        for begin, more in (
+            (b"POST /operation HTTP/1.1\r\n" + at + bearer + b"Content-Length: 9\r\n\r\n{", b""),
+            (upgrade[:-2] + bearer + b"\r\n", asked * 5),
+        ):
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", found.port), timeout=60) as wire:
+                    wire.sendall(begin)
+                    if more:
+                        assert wire.recv(100).startswith(b"HTTP/1.1 101 ")
+                        wire.sendall(more)
+                        wire.recv(1)
+                    wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert found.ask("GET", "/health").status == 200
+
+
 @pytest.mark.anyio
 async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
@@ -489,6 +516,19 @@ def test_others_are_served_only_with_a_token_that_is_valid(tmp_path: Path) -> No
             Tokens(env).new("read", lifetime=lifetime)
         done = run_cli("serve", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path, env=env)
         assert (done.status, "preread token new" in done.err) == (1, True)
+
+
+def test_a_service_managers_socket_that_others_can_reach_needs_a_token(tmp_path: Path) -> None:
+    env = child_environ({"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF})
+    with socket.create_server(("0.0.0.0", 0)) as listening:
+        copy = fcntl.fcntl(listening, fcntl.F_DUPFD, 50)
+        serve = f'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&{copy}'
+        program = ["bash", "-c", serve, "bash", sys.executable, "-m", "preread", "serve"]
+        done = subprocess.run(
+            program, env=env, pass_fds=[copy], capture_output=True, text=True, timeout=60
+        )
+        os.close(copy)
+    assert (done.returncode, "preread token new" in done.stderr) == (1, True), done.stderr
 
 
 def test_who_is_served_elsewhere_may_use_the_address_and_no_other_name(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 from starlette.applications import Starlette
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,7 +42,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 def app(serving: Serving) -> Starlette:
-    errors = {Refused: _refused, PrereadError: _failed}
+    errors = {Refused: _refused, PrereadError: _failed, ClientDisconnect: _gone}
     return Starlette(routes=routes(serving), exception_handlers=errors)  # type: ignore[arg-type]
 
 
@@ -186,6 +186,10 @@ async def _refused(_request: Request, error: Refused) -> Response:
 
 async def _failed(_request: HTTPConnection, error: PrereadError) -> Response:
     return reply({"error": failure_of(error)}, status_of(error.code))
+
+
+async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
+    return Response(status_code=400)  # nobody reads it
 
 
 async def _while_connected(

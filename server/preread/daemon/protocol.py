@@ -103,6 +103,11 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         super().resume_writing()
         self._cancel()
 
+    async def send(self, message: Any) -> None:  # noqa: ANN401 - an ASGI message
+        await super().send(message)
+        if self.close_sent:  # also by a refusal, after which uvicorn's log has a fault otherwise
+            self.handshake_complete = True
+
     def send_keepalive_ping(self) -> None:
         self._frames = 0
         super().send_keepalive_ping()

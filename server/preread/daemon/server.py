@@ -118,12 +118,7 @@ def _issuer(listen: Listen) -> "Issuer | None":
 
 def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
     """New listening sockets. Raises E_DAEMON."""
-    if listen.host not in LOOPBACK and all(one.is_expired for one in Tokens(environ).all()):
-        raise PrereadError(
-            "E_DAEMON",
-            f"Others can reach {listen.host}, and there is no token.",
-            "Make one first: `preread token new --scope read`",
-        )
+    _check_reach(environ, listen.host)
     found = Sockets()
     try:
         if listen.sockets:
@@ -135,6 +130,15 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
         hint = "Another port: --port 0. Only the sockets: --socket."
         raise PrereadError("E_DAEMON", f"It cannot listen: {error}.", hint) from error
     return found
+
+
+def _check_reach(environ: Mapping[str, str], host: str) -> None:
+    if host not in LOOPBACK and all(one.is_expired for one in Tokens(environ).all()):
+        raise PrereadError(
+            "E_DAEMON",
+            f"Others can reach {host}, and there is no token.",
+            "Make one first: `preread token new --scope read`",
+        )
 
 
 def _unix(path: str) -> socket.socket:
@@ -157,7 +161,7 @@ def _tcp(host: str, port: int) -> socket.socket:
 
 
 def given(environ: Mapping[str, str]) -> Sockets | None:
-    """The sockets that a service manager opened for this process, if it did."""
+    """The sockets that a service manager opened for this process, if it did. Raises E_DAEMON."""
     if environ.get("LISTEN_PID") != str(os.getpid()):
         return None
     found = Sockets()
@@ -166,6 +170,7 @@ def given(environ: Mapping[str, str]) -> Sockets | None:
         one.setblocking(False)
         if one.family != socket.AF_UNIX:
             found.tcp = one
+            _check_reach(environ, one.getsockname()[0])
         elif one.getsockname() == places.http_socket(environ):
             found.http = one
         else:

@@ -108,7 +108,8 @@ async def _receive(socket: WebSocket, peer: Peer, perform: rpc.Answer) -> None:
         while True:
             try:
                 text = await socket.receive_text()
-            except (WebSocketDisconnect, KeyError):  # KeyError: bytes
+            # KeyError: bytes. RuntimeError: what was sent has found out that it is closed.
+            except (WebSocketDisconnect, KeyError, RuntimeError):
                 break
             message = _parsed(text)
             if peer.has_ended() or message is None:
