@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -87,17 +87,20 @@ class Daemon:
 
 
 @contextmanager
-def daemon(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Daemon]:
+def daemon(
+    home: Path, *arguments: str, env: Mapping[str, str] | None = None,
+    program: Sequence[str] = ("-m", "preread"),
+) -> Iterator[Daemon]:  # fmt: skip
     """A daemon with a home and sockets of its own, ended with the block."""
     home.mkdir(parents=True, exist_ok=True)
     whole = environ(
         {"HOME": str(home), "XDG_RUNTIME_DIR": str(home), "PREREAD_CLAUDE": "off", **(env or {})}
     )
-    program = [sys.executable, "-m", "preread", "serve", "--port", "0", *arguments]
+    command = [sys.executable, *program, "serve", "--port", "0", *arguments]
     log = home / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            program, env=whole, cwd="/", stdin=subprocess.DEVNULL, stderr=output
+            command, env=whole, cwd="/", stdin=subprocess.DEVNULL, stderr=output
         )
         try:
             found = service.status(whole)

@@ -2,29 +2,30 @@
 
 import json
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
 import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from websockets.sync.client import ClientConnection, connect
 
-from _daemon import Daemon, shared, shared_token
+from _daemon import Daemon, daemon, shared, shared_token
 from preread.daemon.guard import MAX_CALLS, MAX_HEAD, Rates, Refused
 from preread.daemon.serving import calls_of
 from preread.infra.locks import FileLock
 from preread.layout import Layout
 
-T = TypeVar("T")
 STATUS = {"method": "context.status"}
-SECONDS = 60
-MANY, TIMES = MAX_CALLS, 30  # it takes 5.5 s until so many calls are not too much
+SECONDS, MANY, RATE = 60, 400, 0.01
+SLOW = f"""
+from preread.daemon import guard
+guard.RATE, guard.BURST = {RATE}, 600.0
+from preread.__main__ import main
+main()
+"""
 LONG = [{"jsonrpc": "2.0", "id": n, **STATUS} for n in range(MANY)]  # too long to be run
 
 
@@ -39,24 +40,19 @@ def websocket(running: Daemon, root: Path, token: str) -> ClientConnection:
     return connect(address, additional_headers=headers, open_timeout=SECONDS, proxy=None)
 
 
-def at_once(ask: Callable[[], T]) -> list[T]:
-    """The answers to more than may be asked at once."""
-    with ThreadPoolExecutor(TIMES) as pool:
-        return [*pool.map(lambda _: ask(), range(TIMES))]
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon whose limit does not depend on how fast it is asked: 600 calls, and no more."""
+    with daemon(tmp_path_factory.mktemp("d"), program=("-c", SLOW)) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Daemon:
-    root = tmp_path_factory.mktemp("limits") / "limited"
-    (root / ".project").mkdir(parents=True)
-    shared().allow(root)
-    return shared()
-
-
-@pytest.fixture(scope="module")
-def root(running: Daemon) -> Path:
-    listed = running.cli("serve", "namespaces").out.splitlines()
-    return next(Path(line) for line in listed if line.endswith("/limited"))
+def root(limited: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("limits")
+    (found / ".project").mkdir()
+    limited.allow(found)
+    return found
 
 
 def test_several_are_taken_from_a_bucket_at_once_or_none() -> None:
@@ -75,35 +71,30 @@ def test_every_call_in_a_message_counts() -> None:
         calls_of(states(MAX_CALLS + 1))
 
 
-def test_calls_on_a_websocket_count_and_it_goes_on(running: Daemon, root: Path) -> None:
-    token = running.token("read")
-    with websocket(running, root, token) as wire:
+def test_calls_on_a_websocket_count_and_it_goes_on(limited: Daemon, root: Path) -> None:
+    token = limited.token("read")
+    with websocket(limited, root, token) as wire:
 
-        def ask(message: Any, times: int = 1) -> list[Any]:
-            for _ in range(times):
-                wire.send(json.dumps(message))
-            heard: list[Any] = []
-            while len(heard) < times:
-                if "event" not in (found := json.loads(wire.recv(SECONDS))):
-                    heard.append(found)
-            return heard
+        def ask(message: Any) -> Any:
+            wire.send(json.dumps(message))
+            while "event" in (found := json.loads(wire.recv(SECONDS))):
+                pass
+            return found
 
-        given = states(MANY) | {"metadata": {"request_id": "r"}}
-        late = [one for one in ask(given, TIMES) if one["error"]["code"] == "E_RATE_LIMIT"]
-        assert late[0]["metadata"] == {"request_id": "r"}
-        assert late[0]["error"]["details"] == {"retry_after": 1}
-        assert late[0]["error"]["hint"] == "Call again in 1 s."
-        batch = [*LONG[1:-1], {"jsonrpc": "2.0", **STATUS}, 7]
-        answers = next(one for one in ask(batch, TIMES) if isinstance(one, list))
-        assert [one["id"] for one in answers] == [*range(1, MANY - 1), None]
+        assert ask(states(MANY))["error"]["code"] == "E_USAGE"
+        late = ask(states(MANY) | {"metadata": {"request_id": "r"}})
+        assert (late["metadata"], late["error"]["code"]) == ({"request_id": "r"}, "E_RATE_LIMIT")
+        seconds = late["error"]["details"]["retry_after"]
+        assert 0 < seconds <= MANY / RATE
+        assert late["error"]["hint"] == f"Call again in {seconds} s."
+        answers = ask([*LONG, {"jsonrpc": "2.0", **STATUS}, 7])
+        assert [one["id"] for one in answers] == [*range(MANY), None]
         assert {one["error"]["data"]["code"] for one in answers} == {"E_RATE_LIMIT"}
-        http = at_once(lambda: running.ask("POST", "/operation", states(MANY), token))
-        assert 429 in {answer.status for answer in http}  # it is one limit
-        there = {"Preread_Namespace": str(root)}
-        assert "result" in running.operation(STATUS, shared_token(), **there)  # another's limit
-        if "error" in (now := ask(STATUS)[0]):
-            time.sleep(now["error"]["details"]["retry_after"])
-        assert "result" in ask(STATUS)[0]
+        assert "result" in ask(STATUS)
+    http = limited.ask("POST", "/operation", states(MANY), token)
+    assert http.status == 429  # it is one limit
+    another = limited.ask("POST", "/operation", states(MANY), limited.token("read"))
+    assert another.status == 200
 
 
 @pytest.mark.parametrize(
@@ -115,44 +106,37 @@ def test_calls_on_a_websocket_count_and_it_goes_on(running: Daemon, root: Path) 
     ],
 )
 def test_calls_in_a_batch_count(
-    running: Daemon, root: Path, path: str, body: Any, over: str
+    limited: Daemon, root: Path, path: str, body: Any, over: str
 ) -> None:
-    token = running.token("read") if over == "tcp" else ""
+    token = limited.token("read") if over == "tcp" else ""
     there = {"Preread_Namespace": str(root)}
-    answers = at_once(lambda: running.ask("POST", path, body, token, over=over, **there))
-    late = next(answer for answer in answers if answer.status == 429)
+    first, late = (limited.ask("POST", path, body, token, over=over, **there) for _ in range(2))
+    assert (first.status, late.status) == (200, 429)
     error = late.json["error"]
     assert error["details"]["retry_after"] == int(late.headers["retry-after"])
     assert error["code"] == "E_RATE_LIMIT"
-    while running.ask("GET", "/metrics", token=token, over=over).status == 429:
-        time.sleep(0.1)
+    assert limited.ask("GET", "/metrics", token=token, over=over).status == 200
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
-async def test_calls_in_a_tools_batch_count(running: Daemon, root: Path, era: str) -> None:
-    headers = {"authorization": f"Bearer {running.token('read')}", "preread-namespace": str(root)}
+async def test_calls_in_a_tools_batch_count(limited: Daemon, root: Path, era: str) -> None:
+    headers = {"authorization": f"Bearer {limited.token('read')}", "preread-namespace": str(root)}
     async with httpx2.AsyncClient(headers=headers, timeout=SECONDS) as wire:
-        transport = streamable_http_client(f"{running.url}/mcp", http_client=wire)
+        transport = streamable_http_client(f"{limited.url}/mcp", http_client=wire)
         async with Client(transport, mode=era) as client:
-            answers = []
-
-            async def ask() -> None:
-                done = await client.call_tool("context_operation", states(MANY))
-                answers.append(done.structured_content)
-
-            with suppress(Exception):  # what even its request is too much for
-                async with anyio.create_task_group() as tasks:
-                    for _ in range(TIMES):
-                        tasks.start_soon(ask)
-            late = next(one for one in answers if "error" not in one)
-            assert late["code"] == "E_RATE_LIMIT"
-            assert late["details"]["retry_after"] == 1
+            first = await client.call_tool("context_operation", states(MANY))
+            assert first.structured_content["error"]["code"] == "E_USAGE"
+            late = await client.call_tool("context_operation", states(MANY))
+            assert late.is_error
+            assert late.structured_content["code"] == "E_RATE_LIMIT"
+            assert 0 < late.structured_content["details"]["retry_after"] <= MANY / RATE
 
 
 def test_so_many_builds_wait_in_a_project_as_it_says_and_joining_one_is_free(
-    running: Daemon, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    running = shared()
     (tmp_path / ".project").mkdir()
     (tmp_path / ".project" / "config.toml").write_text("max_builds = 1\nmax_waiting = 1\n")
     running.allow(tmp_path)
@@ -186,10 +170,9 @@ def test_so_many_builds_wait_in_a_project_as_it_says_and_joining_one_is_free(
 
 
 @pytest.mark.parametrize("over", ["tcp", "socket"])
-def test_a_message_has_so_many_calls_and_a_request_so_long_a_head(
-    running: Daemon, root: Path, over: str
-) -> None:
-    token = shared_token() if over == "tcp" else ""
+def test_a_message_has_so_many_calls_and_a_request_so_long_a_head(root: Path, over: str) -> None:
+    running, token = shared(), shared_token() if over == "tcp" else ""
+    running.allow(root)
     for path, body in (("/operation", states(MAX_CALLS + 1)), ("/rpc", LONG * 2)):
         answer = running.ask("POST", path, body, token, over=over, Preread_Namespace=str(root))
         assert (answer.status, answer.json["error"]["code"]) == (413, "E_USAGE")
