@@ -1,7 +1,9 @@
 """The knowledge graph: derived from files, walked, drawn, and never more than they say."""
 
 import json
+import random
 import re
+import sqlite3
 import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -16,6 +18,7 @@ from preread.graph import drawing, from_code, reading
 from preread.graph.model import Edge, Node
 from preread.graph.update import update
 from preread.infra import db
+from preread.layout import Layout
 
 pytestmark = pytest.mark.anyio
 SHOP = "src/shop.py"
@@ -434,3 +437,32 @@ def test_a_search_among_many_facts_is_quick(tmp_path: Path) -> None:
     before = services(root).layout.db.stat().st_mtime_ns
     current(root)
     assert services(root).layout.db.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_walk_of_two_hops_and_a_path_are_those_of_networkx(tmp_path: Path, seed: int) -> None:
+    nx = pytest.importorskip("networkx")
+    chance = random.Random(seed)
+    size = chance.randint(2, 40)
+    pairs = {(chance.randrange(size), chance.randrange(size)) for _ in range(60)}
+    graph = nx.Graph(pairs)
+    graph.add_nodes_from(range(size))
+    nodes = [(n, f"n{n}", "symbol", f"n{n}", "", 0, "located", 1.0) for n in range(size)]
+    edges = [(*pair, 1) for pair in pairs]
+
+    def walked(connection: sqlite3.Connection) -> None:
+        connection.executemany("INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", nodes)
+        connection.executemany(
+            "INSERT INTO edges SELECT ?1, 'calls', ?2, ?3, '', 'located', 1.0", edges
+        )
+        for start in range(size):
+            found = reading.around(connection, f"n{start}", [reading.Wanted()] * 2, size)
+            far = nx.single_source_shortest_path_length(graph, start, cutoff=2)
+            assert {node.id for node in found.nodes} == {f"n{node}" for node in far}
+            end = chance.randrange(size)
+            way = reading.path(connection, f"n{start}", f"n{end}", reading.Wanted())
+            length = way and len(way.nodes) - 1
+            reachable = nx.has_path(graph, start, end)
+            assert length == (nx.shortest_path_length(graph, start, end) if reachable else None)
+
+    db.use(Layout(tmp_path.resolve()), walked)
