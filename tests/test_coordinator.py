@@ -325,6 +325,9 @@ async def test_a_run_that_is_cancelled_or_killed_goes_on_without_paying_twice(
     assert left(shop) == ([], [], [])
     [kept] = git(shop, "for-each-ref", "--format=%(refname)", "refs/preread/removed/").split()
     assert git(shop, "show", f"{kept}:half.py") == "H = 1\n"
+    log = (shop / ".project/runs/shop.md").read_text()
+    # Also of a task that was merged by a call that was cancelled.
+    assert [log.count(f"{done['id']} {name}: merged as") for name in ("a", "b")] == [1, 1]
     asked = len(api.requests)
     again = await run(shop, environ)
     assert (again["status"], again["joined"], len(api.requests)) == ("done", True, asked)

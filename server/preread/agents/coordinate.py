@@ -37,7 +37,7 @@ def coordinate(services: Services, order: Order) -> Result:
             raise PrereadError("E_USAGE", message, "Choose another `id`.")
         if story.is_finished and (waited or story.is_done):
             return Result(story, joined=True)
-        before = frozenset(name for name, part in story.parts.items() if part.merged)
+        merged, logged = story.merged, story.merged_before
         for repaired in repair.repair(repository):
             services.progress.say(repaired)
         purse = Purse(order.usd, until, story.cost_usd - story.paid_before)
@@ -47,13 +47,13 @@ def coordinate(services: Services, order: Order) -> Result:
         own = replace(services, progress=progress, layout=repository.layout)
         inside = replace(repository, services=own)
         # If this call waited, its dossier may be older than what was merged meanwhile.
-        dossier = Dossier(own, inside, order, set() if waited else set(before))
+        dossier = Dossier(own, inside, order, set() if waited else set(merged))
         stages = Stages(own, inside, order, log, purse, dossier)
         failures = _Schedule(services.progress, stages, said).run()
         story = log.story
         _clear(repository, story)
         log.add("finished")
-        return Result(story, failures, merged_before=before)
+        return Result(story, failures, merged_before=logged)
 
 
 def check_own(repository: Repository, log: Journal) -> None:
@@ -111,7 +111,7 @@ class _Schedule:
 
     def _carry_out(self, pool: ThreadPoolExecutor, plan: Plan) -> None:
         tasks = {task.id: task for task in plan.tasks}
-        merged = {name for name, part in self.stages.journal.story.parts.items() if part.merged}
+        merged = set(self.stages.journal.story.merged)
         self.stages.due = {name: 0 if name in merged else EACH for name in tasks}
         order = plan.order()
         order.prepare()

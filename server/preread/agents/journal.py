@@ -107,9 +107,14 @@ class Story:
     is_finished: bool = False
     cost_usd: float = 0.0  # an unknown cost counts as what was reserved
     paid_before: float = 0.0  # by calls that finished
+    merged_before: frozenset[str] = frozenset()  # tasks, by calls that finished
     worktrees: list[str] = field(default_factory=list)
     cut_off: list[str] = field(default_factory=list)  # worktrees of interrupted agents
     planners: list[str] = field(default_factory=list)  # worktrees in which it was planned
+
+    @property
+    def merged(self) -> frozenset[str]:
+        return frozenset(name for name, part in self.parts.items() if part.merged)
 
     @property
     def is_done(self) -> bool:
@@ -147,6 +152,7 @@ def _take(story: Story, entry: Entry) -> None:
         story.task, story.is_finished = entry.text, False
     elif entry.step == "finished":
         story.is_finished, story.paid_before = True, story.cost_usd
+        story.merged_before = story.merged
     elif entry.kind == PLANNER:
         _take_plan(story, entry)
     elif entry.task in story.parts:
