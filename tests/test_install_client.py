@@ -112,10 +112,38 @@ def test_the_document_lists_the_clients() -> None:
     assert {cells[0].strip("`"): (cells[1], cells[2]) for cells in listed} == rows
 
 
+# The fields of an entry of a local server, those that it needs first, as the documentation or the
+# published settings of programs have it that only start with a window (docs/clients.md says where).
+DOCUMENTED: dict[str, tuple[dict[str, type], set[str]]] = {
+    "claude-desktop": ({"command": str, "args": list}, {"env"}),
+    "vscode": ({"type": str, "command": str}, {"args", "cwd", "env", "envFile", "dev"}),
+    "cursor": ({"type": str, "command": str}, {"args", "env", "envFile"}),
+    "zed": ({"command": str, "args": list}, {"env", "timeout", "enabled", "remote"}),
+}
+
+
+@pytest.mark.parametrize("client", DOCUMENTED)
+def test_an_entry_has_the_fields_that_its_client_documents(
+    client: str, home: Path, project: Path, cli: Cli
+) -> None:
+    needed, allowed = DOCUMENTED[client]
+    place = Path(cli("mcp", "install", client, "--json", cwd=project).json["path"])
+    found = entry(place, client)
+    assert {key: type(found[key]) for key in needed} == needed
+    assert found.keys() <= needed.keys() | allowed
+    assert found.get("type", "stdio") == "stdio"
+    assert Path(command(place, client)[0]).is_absolute()
+
+
 @pytest.mark.anyio
-async def test_the_command_that_is_written_serves_mcp(home: Path, project: Path, cli: Cli) -> None:
-    place = Path(cli("mcp", "install", "cursor", "--json", cwd=project).json["path"])
-    first, *more = command(place, "cursor")
+@pytest.mark.parametrize("client", ["claude-desktop", "cursor", "vscode"])
+async def test_the_command_that_is_written_serves_mcp(
+    client: str, home: Path, project: Path, cli: Cli
+) -> None:
+    place = Path(cli("mcp", "install", client, "--json", cwd=project).json["path"])
+    words = command(place, client)
+    # Cursor and VS Code put the project there themselves.
+    first, *more = (word.replace("${workspaceFolder}", str(project)) for word in words)
     assert more == ["mcp", "--project", str(project)]
     server = StdioServerParameters(command=first, args=more, env=environ(), cwd=home)
     async with Client(server, mode="legacy") as client:

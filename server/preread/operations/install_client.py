@@ -35,9 +35,11 @@ class Row:
     path: str  # from the project; from the person's folder with `~`, `CONFIG` or a variable
     keys: tuple[str, ...]
     check: str  # how a person sees that the client found it
-    # `plain` has command and args; `stdio` and `custom` a type too; `list` one list of words.
-    form: Literal["plain", "stdio", "custom", "list"] = "plain"
-    names_project: bool = False  # the client does not start servers in the project
+    # `plain` has command and args; `stdio` a type too; `list` one list of words.
+    form: Literal["plain", "stdio", "list"] = "plain"
+    # What the server is told, for clients that may start it elsewhere: ROOT, or their variable.
+    project: str = ""
+    passed_on: tuple[str, ...] = ()  # variables that the client would keep from the server
 
 
 CLIENTS: dict[str, Row] = {
@@ -46,25 +48,32 @@ CLIENTS: dict[str, Row] = {
         "CONFIG/Claude/claude_desktop_config.json",
         ("mcpServers",),
         "Start Claude Desktop again; Settings, Developer shows the server.",
-        names_project=True,
+        project="ROOT",
     ),
-    "codex": Row("CODEX_HOME/config.toml", ("mcp_servers",), "codex mcp list"),
+    "codex": Row(
+        "CODEX_HOME/config.toml",
+        ("mcp_servers",),
+        "codex mcp list",
+        passed_on=("XDG_RUNTIME_DIR", "XDG_STATE_HOME"),  # where a daemon's socket is
+    ),
     "gemini": Row("~/.gemini/settings.json", ("mcpServers",), "gemini mcp list"),
     "opencode": Row("CONFIG/opencode/opencode.json", ("mcp",), "opencode mcp list", "list"),
     "vscode": Row(
-        ".vscode/mcp.json", ("servers",), "In VS Code: MCP: List Servers, then start it.", "stdio"
+        ".vscode/mcp.json",
+        ("servers",),
+        "In VS Code: MCP: List Servers, then start it.",
+        "stdio",
+        project="${workspaceFolder}",
     ),
     "cursor": Row(
         ".cursor/mcp.json",
         ("mcpServers",),
         "In Cursor: Settings, MCP.",
-        names_project=True,
+        "stdio",
+        project="${workspaceFolder}",
     ),
     "zed": Row(
-        "CONFIG/zed/settings.json",
-        ("context_servers",),
-        "In Zed: agent: open settings.",
-        "custom",
+        "CONFIG/zed/settings.json", ("context_servers",), "In Zed: agent: open settings."
     ),
 }
 
@@ -175,11 +184,13 @@ def _config(home: Path, environ: Mapping[str, str], rest: str) -> Path:
 
 
 def _entry(layout: Layout, row: Row) -> dict[str, object]:
-    words = [*_program(), "mcp", *(("--project", str(layout.root)) if row.names_project else ())]
+    project = str(layout.root) if row.project == "ROOT" else row.project
+    words = [*_program(), "mcp", *(("--project", project) if project else ())]
     if row.form == "list":
         return {"type": "local", "command": words, "enabled": True}
-    kind = {"stdio": {"type": "stdio"}, "custom": {"source": "custom"}}.get(row.form, {})
-    return {**kind, "command": words[0], "args": words[1:]}
+    kind = {"type": "stdio"} if row.form == "stdio" else {}
+    passed_on = {"env_vars": list(row.passed_on)} if row.passed_on else {}
+    return {**kind, "command": words[0], "args": words[1:], **passed_on}
 
 
 def _program() -> list[str]:
