@@ -135,7 +135,7 @@ class Gemini(Real):
     environ: ClassVar = {"GEMINI_API_KEY": "any", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
     def lists_it(self) -> bool:
-        # On a busy machine it may not wait for the server here: 5 s, which no setting changes.
+        # On a busy machine it may not wait for the server here: 5 s unless the entry says otherwise.
         return bool(re.search(r"preread: \S+ mcp \(stdio\)", self.run("mcp", "list")))
 
     def work(self) -> Seen:
