@@ -72,9 +72,7 @@ CLIENTS: dict[str, Row] = {
         "stdio",
         project="${workspaceFolder}",
     ),
-    "zed": Row(
-        "CONFIG/zed/settings.json", ("context_servers",), "In Zed: agent: open settings."
-    ),
+    "zed": Row("CONFIG/zed/settings.json", ("context_servers",), "In Zed: agent: open settings."),
 }
 
 
