@@ -260,6 +260,13 @@ async def test_a_bug_is_investigated_fixed_by_codegen_and_verified(
     assert [one["path"] for one in done["files"]] == [log, "wall.py"]
     text = (shop / ".worktrees/bug-fix-wall" / log).read_text()
     assert "## FIX\n- none" in text
+    # Where the log has to be valid, its problems are named.
+    stage = 'name = "all"\ndone = ["log LEARN", "log valid"]\nnext = "Write {log}."\n'
+    strict = f'doc = "Paint."\n[[stages]]\n{stage}agents = ["painter"]\n'
+    write(shop, {".project/workflows/strict.toml": strict})
+    crew.writes["painter"] = [{log: "+\n## WRITE\n- nothing.py\n"}]
+    failed = await run(shop, environ, workflow="strict", feature="wall")
+    assert "PLAN is missing before WRITE" in failed["message"]
 
 
 async def test_a_call_that_is_cancelled_late_or_killed_is_gone_on_with(

@@ -33,7 +33,7 @@ from preread.worktrees.repository import Repository
 
 TESTS = "tests"  # the kind of a journal's entry about a run of them
 LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # the stage is gone on with, not begun anew
-MAX_SUMMARY, MAX_LINE = 4000, 300
+MAX_SUMMARY, MAX_LINE, MAX_PROBLEMS = 4000, 300, 5
 HEADLESS = (
     "You work without a person in a worktree on a branch of its own: nobody can answer questions, "
     "and what you write reaches nobody before a person merges it. So nothing is drafted below "
@@ -87,10 +87,20 @@ class Flow:
     def head(self) -> str:
         return self.repository.commit_of(self.record.branch)
 
-    def left(self, stage: Stage) -> tuple[str, ...]:
-        """The conditions that the worktree does not meet, as it is now."""
+    def progress(self) -> Progress:
+        """How far the feature is in the worktree, as it is now."""
         inside = replace(self.services, layout=self.layout)  # its list of files is read anew
-        return Progress(Project(inside), self.wanted.feature).left(stage)
+        return Progress(Project(inside), self.wanted.feature)
+
+    def left(self, stage: Stage) -> tuple[str, ...]:
+        """The conditions that the worktree does not meet."""
+        return self.progress().left(stage)
+
+    def problems(self, left: tuple[str, ...]) -> str:
+        """What is wrong with the run log, if that is what is left."""
+        log = self.progress().log if "log valid" in left else None
+        found = [f"line {one.line}: {one.message}" for one in (log.problems if log else ())]
+        return "; ".join(found[:MAX_PROBLEMS])
 
     def remaining(self) -> list[Stage]:
         """The stages from the first that is not done, or in which an agent was cut off."""
@@ -127,7 +137,7 @@ class Flow:
                 self._agent(stage, agent, among)
         said = self._test(stage).failure if self._needs_run(stage) else ""
         if left := self.left(stage):
-            raise self._failed(stage, left, said or self._why_not(stage))
+            raise self._failed(stage, left, said or self._why_not(stage, left))
 
     def _needs_run(self, stage: Stage) -> bool:
         """Whether its conditions are about tests, which have not seen the files as they are."""
@@ -158,7 +168,7 @@ class Flow:
 
     def _test(self, stage: Stage) -> Ran:
         """Run the project's tests, and note the run where conditions and agents look for it."""
-        self.services.progress.say(f"{stage.name}: runs the tests")
+        self._report(stage)("runs the tests", 0, 0)
         suite, begun = self.wanted.suite, time.monotonic()
         if suite is None:
             raise PrereadError("E_NOT_ALLOWED", "Nobody has allowed the project's tests.")
@@ -253,7 +263,7 @@ class Flow:
             f"The stage {stage.name} of {wanted.workflow.name}: {filled(stage.next, values)}",
             f"{HEADLESS}{tests}do of the stage what is yours.",
             "The stage is done when: " + "; ".join(CONDITIONS[one] for one in stage.done),
-            *([f"Of this is missing: {'; '.join(left)}"] if left else []),
+            *([f"Of this is missing: {'; '.join(left)}. {self.problems(left)}"] if left else []),
         ]
         if self._cut_off(stage):
             lines.append("An earlier try was cut off; what it wrote is there. Check it, go on.")
@@ -294,8 +304,10 @@ class Flow:
         names = ("diff", "--name-only", "-z", before, self.head, "--", ":/", own)
         return bool(self.repository.run("--no-literal-pathspecs", *names).out)
 
-    def _why_not(self, stage: Stage) -> str:
-        return "" if stage.agents else "it names no agent, so a person does it"
+    def _why_not(self, stage: Stage, left: tuple[str, ...]) -> str:
+        if not stage.agents:
+            return "it names no agent, so a person does it"
+        return self.problems(left)
 
     def _failed(self, stage: Stage, left: tuple[str, ...], why: str) -> PrereadError:
         missing = "; ".join(f"`{one}` is not met" for one in left)
