@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -90,7 +90,7 @@ class _Head(Model):
 
 T = TypeVar("T")
 CHUNK = 5_000  # nodes or edges on a line: reading one takes some milliseconds
-_NODES, _EDGES = TypeAdapter(Sequence[Entity]), TypeAdapter(Sequence[Link])
+_NODES, _EDGES = TypeAdapter(tuple[Entity, ...]), TypeAdapter(tuple[Link, ...])
 
 
 def schema_of(text: str | None, path: str) -> Schema:
@@ -182,7 +182,7 @@ def keep(layout: Layout, made: Network) -> str:
     return name
 
 
-def _chunks(every: Sequence[T]) -> Iterator[Sequence[T]]:
+def _chunks(every: tuple[T, ...]) -> Iterator[tuple[T, ...]]:
     return (every[start : start + CHUNK] for start in range(0, len(every), CHUNK))
 
 
