@@ -17,7 +17,7 @@ from preread.services import Services
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
 # Problems that do not lose a fact which the model could correct.
 HARMLESS = frozenset({"E_FACT_TWICE", "E_FACT_WRONG", "E_FILE_NAME", "E_TITLE"})
-MAX_TOLD = 6  # facts on somebody's word alone that rank before the others
+MAX_PEOPLES_FACTS = 6  # facts on somebody's word alone that rank before the others
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _check_together(
 
 def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
     """Which findings to keep within the budget. A refresh prefers those that are published."""
-    told = _told(evidence)
+    told = _known_only_to_people(evidence)
     ranks = {one.text: one.score + (one.text in told) for one in evidence.findings}
     if plan.how != "refreshed" or plan.published is None:
         return ranks
@@ -191,10 +191,10 @@ def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
     return {text: score + (_shape(text) in known) for text, score in ranks.items()}
 
 
-def _told(evidence: Evidence) -> set[str]:
+def _known_only_to_people(evidence: Evidence) -> set[str]:
     """Facts that only people could know: the code lacks them, so they must not be cut first."""
     said = [one for one in evidence.findings if check.only_said(one.sources)]
-    return {one.text for one in sorted(said, key=lambda one: -one.score)[:MAX_TOLD]}
+    return {one.text for one in sorted(said, key=lambda one: -one.score)[:MAX_PEOPLES_FACTS]}
 
 
 def _shape(text: str) -> str:

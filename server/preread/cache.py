@@ -54,7 +54,7 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
     if why := next(_own_misses(services, request, build_key, found), ""):
         return Lookup(False, why, found, "build")
     tree = services.tree
-    if found.manifest and (doubt := _from_more(services, found.manifest)):
+    if found.manifest and (doubt := _unfit_work_tree(services, found.manifest)):
         return Lookup(True, "", found, "nothing", doubt)
     try:
         why = next(_content_misses(services, request, found), "")
@@ -69,7 +69,7 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
     return Lookup(True, "", found, "nothing")
 
 
-def _from_more(services: Services, manifest: Manifest) -> str:
+def _unfit_work_tree(services: Services, manifest: Manifest) -> str:
     """Why a tracked dossier does not fit this sparse or shallow work tree; empty if it does.
 
     It is not refreshed here, because files that are not checked out would look deleted.

@@ -308,7 +308,7 @@ def _no_ledger(_outcome: Outcome) -> None:
     """Record no cost."""
 
 
-def _not_told(_fault: Fault) -> None:
+def _ignore_delay(_fault: Fault) -> None:
     """Ignore delays."""
 
 
@@ -334,7 +334,7 @@ class Order:
     # Called once for each run of a program, as soon as its cost is known or lost.
     spent: Callable[[Outcome], None] = _no_ledger
     # Called once from the builder's thread when the model's service makes it wait, with the reason.
-    delayed: Callable[[Fault], None] = _not_told
+    delayed: Callable[[Fault], None] = _ignore_delay
 
 
 # -- the reply of `load`

@@ -86,8 +86,8 @@ def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[LostFact, ...]
                 is_changed = not found.gone.issuperset(item.sources)
                 lost.append(LostFact(file=draft.name, text=item.text, is_changed=is_changed))
             else:
-                left = tuple(one for one in item.sources if not _is_lost(one, item, found))
-                items.append(moved_fact(replace(item, sources=left), section.source, found))
+                remaining = tuple(one for one in item.sources if not _is_lost(one, item, found))
+                items.append(moved_fact(replace(item, sources=remaining), section.source, found))
         source = found.moved.get(section.source, section.source)
         heading = source if section.source == section.heading else section.heading
         sections.append(replace(section, heading=heading, source=source, items=tuple(items)))

@@ -33,8 +33,8 @@ def stage(services: Services, feature: str) -> Path:
 def put_staged(staging: Path, texts: Mapping[str, str]) -> None:
     """Replace the content of a staging folder by these files. Raises E_WRITE."""
     with atomic.write_errors(staging):
-        left = [*staging.iterdir()]
-    for path in left:
+        remaining = [*staging.iterdir()]
+    for path in remaining:
         atomic.remove(path)
     for name, text in texts.items():
         atomic.write(staging / name, text.encode())

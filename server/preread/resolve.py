@@ -30,7 +30,7 @@ def find_root(start: Path) -> Path:
     if start in {Path(start.anchor), Path.home().resolve()}:
         raise PrereadError(
             "E_PROJECT_DIR",
-            f"{start} is no project: it contains neither .project nor .git, and all your files.",
+            f"{start} is not a project: it has no .project or .git, and contains all your files.",
             "Name the project's folder (`--project DIR`), or start the session in it.",
         )
     return start

@@ -156,9 +156,9 @@ def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
     connection.executemany("INSERT INTO files VALUES (?, ?, ?)", rows)
     mine = before.pop(me)
     for other in before.values():
-        both = set(other.files) & set(files) - set(mine.files)
-        if both:
-            names = ", ".join(sorted(both)[:5])
+        shared_files = set(other.files) & set(files) - set(mine.files)
+        if shared_files:
+            names = ", ".join(sorted(shared_files)[:5])
             told = ((me, other), (other.id, mine))
             for to, about in told:
                 text = f"{about.name} ({about.id}) writes the same files as you: {names}."
@@ -198,11 +198,11 @@ def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
     def work(connection: sqlite3.Connection) -> tuple[list[Message], int]:
         known = _entered(connection, me)
         found = _unheard(connection, known)
-        heard = found[:limit]
-        if heard:
+        unread = found[:limit]
+        if unread:
             sql = "UPDATE sessions SET heard = ? WHERE id = ?"
-            connection.execute(sql, (heard[-1].id, known))
-        return heard, len(found) - len(heard)
+            connection.execute(sql, (unread[-1].id, known))
+        return unread, len(found) - len(unread)
 
     return _use(layout, work)
 

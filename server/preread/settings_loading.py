@@ -80,10 +80,10 @@ def origins(layout: Layout, environ: Mapping[str, str]) -> dict[str, Origin]:
     text = _text(layout, _ignore)
     values = _from_file(layout, text, _ignore)
     from_file = _added({}, values, f"{layout.config}", _ignore, text)
-    own = own_limits.excesses(Settings(**from_file).model_dump(), Settings().model_dump())
+    overruled = own_limits.excesses(Settings(**from_file).model_dump(), Settings().model_dump())
     from_environment = _added({}, _from_environment(environ), ENVIRONMENT, _ignore)
     found: dict[str, Origin] = dict.fromkeys(Settings.model_fields, "default")
-    found |= dict.fromkeys(from_file.keys() - own.keys(), "file")
+    found |= dict.fromkeys(from_file.keys() - overruled.keys(), "file")
     return found | dict.fromkeys(from_environment, "environment")
 
 
@@ -101,12 +101,12 @@ def _merged(
 ) -> Settings:  # fmt: skip
     """The settings of the file's text, the environment and the arguments."""
     chosen = _added({}, _from_file(layout, text, report), f"{layout.config}", report, text)
-    own = own_limits.excesses(Settings(**chosen).model_dump(), Settings().model_dump())
-    wanted = {key: chosen.get(key) for key in own}  # values of the file that are overruled
+    overruled = own_limits.excesses(Settings(**chosen).model_dump(), Settings().model_dump())
+    wanted = {key: chosen.get(key) for key in overruled}  # values of the file that are overruled
     given = {key: value for key, value in arguments.items() if value is not None}
     more = _added({}, _from_environment(environ), ENVIRONMENT, report)
     more = _added(more, given, ARGUMENTS, report)
-    merged = {**chosen, **own, **more}
+    merged = {**chosen, **overruled, **more}
     wanted = {key: value for key, value in wanted.items() if key not in more}
     return Settings.model_validate(merged).with_warnings(own_limits.warnings(wanted, merged), ())
 

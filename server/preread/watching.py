@@ -127,12 +127,12 @@ class Watcher:
             while folder not in found:
                 found.add(folder)
                 folder = folder.rpartition("/")[0]
-        own = [self._layout.project, self._layout.context, self._layout.ticket("x").parent]
-        own += [self._layout.state]
-        own += [self._layout.dossier(name) for name in published.features(self._layout)]
+        own_folders = [self._layout.project, self._layout.context, self._layout.ticket("x").parent]
+        own_folders += [self._layout.state]
+        own_folders += [self._layout.dossier(name) for name in published.features(self._layout)]
         reports = (root + "/" + folder for folder in inputs.report_folders(services.settings))
         whole = {f"{root}/{folder}" if folder else root for folder in found}
-        return {path for path in (*whole, *map(str, own), *reports) if os.path.isdir(path)}  # noqa: PTH112
+        return {path for path in (*whole, *map(str, own_folders), *reports) if os.path.isdir(path)}  # noqa: PTH112
 
     # -- by polling
 

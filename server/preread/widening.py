@@ -138,9 +138,9 @@ def _candidates(
     }
     found = []
     for draft, section, fact in dossier.all_facts(checked.drafts):
-        said = manifest.drafted and manifest.spans.keys() >= set(fact.sources)
+        is_cited_already = manifest.drafted and manifest.spans.keys() >= set(fact.sources)
         candidate = _Fact(draft.name, replace(section, items=(fact,)))
-        if candidate.id not in present and not said:
+        if candidate.id not in present and not is_cited_already:
             present.add(candidate.id)
             found.append(candidate)
     return checked.spans, found

@@ -211,11 +211,11 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript", problems: str
     child.send(message(problems or run.order.prompt()))
     reviewed, closed = bool(problems), False
     for line in child.lines():
-        said = transcript.feed(line)
+        message_text = transcript.feed(line)
         if fault := faults.of_delay(transcript):
             run.delay(fault)
-        if said:
-            run.say(said)
+        if message_text:
+            run.say(message_text)
         if not closed and faults.is_hopeless(transcript):
             closed = True
             child.close_input(within=0)  # ends it at once; its last message reports the cost

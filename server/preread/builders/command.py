@@ -225,9 +225,9 @@ def _any_case(pattern: str) -> str:
 
 def _environ(services: Services) -> dict[str, str]:
     """What the child is given. The program may be a script that looks up its interpreter."""
-    own = {**DEFAULTS, **login.variables(services.program_environ)}
+    child_variables = {**DEFAULTS, **login.variables(services.program_environ)}
     # As long as a server may take to start, the first turn waits for it: by default 5 s.
-    return {**own, "MCP_CONNECT_TIMEOUT_MS": own["MCP_TIMEOUT"], **QUIET}
+    return {**child_variables, "MCP_CONNECT_TIMEOUT_MS": child_variables["MCP_TIMEOUT"], **QUIET}
 
 
 def _private(path: Path, data: object) -> str:

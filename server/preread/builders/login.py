@@ -80,10 +80,10 @@ def child_object(found: Mapping[str, Any], key: str) -> dict[str, Any]:
 def settings(environ: Mapping[str, str]) -> dict[str, Any]:
     """The part of the person's settings that logs them in."""
     found = read_json(settings_file(environ))
-    kept = {key: found[key] for key in LOGIN_KEYS if key in found}
+    login_settings = {key: found[key] for key in LOGIN_KEYS if key in found}
     env = child_object(found, "env")
     variables = {name: value for name, value in env.items() if LOGIN_VARIABLES.fullmatch(name)}
-    return {**kept, "env": variables} if variables else kept
+    return {**login_settings, "env": variables} if variables else login_settings
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:

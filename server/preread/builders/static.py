@@ -44,10 +44,10 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     found = [*evidence.findings, *_pointers(evidence), *_run(evidence)]
     made = []
     for row in FILES:
-        own = [finding for finding in found if finding.file == row.name]
-        if own or row.name in REQUIRED:
+        findings_of_file = [finding for finding in found if finding.file == row.name]
+        if findings_of_file or row.name in REQUIRED:
             paths = {ranked.path for ranked in (*evidence.files, *evidence.tests)}
-            draft = Draft(row.name, request.feature, tuple(_sections(own, paths)))
+            draft = Draft(row.name, request.feature, tuple(_sections(findings_of_file, paths)))
             # Reading it back adds the sources cited inside the text.
             made.append(dossier.parse(row.name, request.feature, dossier.render(draft))[0])
     return made

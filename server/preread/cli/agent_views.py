@@ -47,7 +47,7 @@ def workflow_executed(reply: "workflows.ExecuteReply") -> Iterator[Block]:
 
 
 def _changed(change: "Change") -> Iterator[Block]:
-    """What one task came to; `git show` and `worktree diff` have its lines."""
+    """The result of one task; `git show` and `worktree diff` show its lines."""
     how = f"merged as {change.commit[:12]}" if change.merged else "not merged"
     yield f"{change.task}: {how}: {change.summary}"
     yield from (f"  review: {finding}" for finding in change.findings)

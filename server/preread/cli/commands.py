@@ -212,7 +212,7 @@ class Commands(click.Group):
             raise click.UsageError(message, ctx) from error
 
     def _near(self, ctx: click.Context, word: str) -> str:
-        """What was meant by a word that is no command: an operation by its name, or a misspelt one.
+        """A suggestion for an unknown command: an operation of that name, or a similar command.
 
         Empty for nothing.
         """
@@ -238,7 +238,7 @@ class Commands(click.Group):
 
 
 def parse(argv: list[str]) -> Call | Callable[[], int] | int:
-    """What a command line asks for; an exit status if it is done. Raises click.UsageError."""
+    """Parse a command line; an exit status if nothing is left to do. Raises click.UsageError."""
     version = click.Option(
         ["--version"],
         is_flag=True,
@@ -302,7 +302,7 @@ def run(operation: Operation, request: Model, start: Path, environ: Mapping[str,
 
 
 def exit_status(reply: Model) -> int:
-    """That of the error's code for an error reply; FAILED if it is not `ok`, or not whole."""
+    """The exit status of a reply: that of its error code; FAILED if not `ok` or not complete."""
     code = getattr(reply, "code", None)
     if code in CODES and getattr(reply, "status", "error") == "error":
         return CODES[code].exit
@@ -312,7 +312,7 @@ def exit_status(reply: Model) -> int:
 
 def as_json(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, indent=2)
-    # Inside a JSON text they mean the same, and a terminal does not obey them.
+    # The escapes mean the same in JSON, and a terminal does not interpret them.
     text = terminal.CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")

@@ -48,7 +48,7 @@ class Interrupted(Cancelled):
 class Signals:
     """The first signal cancels the run, which cleans up; a second one exits at once.
 
-    The kernel sees to that if one call of a C function holds the interpreter lock.
+    The kernel does so even if a call of a C function holds the interpreter lock.
     """
 
     cancel: Callable[[], object]
@@ -92,7 +92,7 @@ class LatestProgress:
     async def report(self, message: str, done: float, total: float) -> None:
         self.reported.set()
         if self.is_logged and message != self.message:
-            with suppress(OSError, ValueError):  # whoever read it has gone
+            with suppress(OSError, ValueError):  # the reader is gone
                 sys.stderr.write(f"{terminal.progress(message, done, total)}\n")
                 sys.stderr.flush()
         self.message, self.done, self.total = message, done, total
@@ -102,7 +102,7 @@ async def _run(
     operation: Operation, request: Model, start: Path, environ: Mapping[str, str]
 ) -> Model:
     outcome: list[Model | Exception] = []
-    # Agents work for minutes; other operations tell a pipe only what came of it.
+    # Agents work for minutes; other operations write only their result to a pipe.
     is_piped = sys.stderr is not None and not terminal.is_terminal(sys.stderr)
     is_logged = operation.effect == "execute" and is_piped
     progress = LatestProgress(is_logged=is_logged)

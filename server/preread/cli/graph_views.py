@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from preread.graph.model import Edge, Node
     from preread.operations.knowledge.graph import GraphReply
 
-# What an edge says of its other end, read from the source and from the target.
+# How an edge describes its other end, seen from the source and from the target.
 OUT = {
     "defines": "defines", "tests": "tests", "calls": "calls", "changed-with": "changes with",
     "fixed-by": "fixed by", "failed-in": "failed in", "supersedes": "replaces",

@@ -1,4 +1,4 @@
-"""A dossier on a terminal: rendered, not as Markdown. Imported only where that is wanted."""
+"""Renders a dossier for a terminal. Imported only when needed."""
 
 import re
 

@@ -25,7 +25,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def clean(text: str) -> str:
-    """The text with control characters, which a terminal would obey, written out."""
+    """The text with control characters escaped, which a terminal would interpret."""
     return CONTROL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
@@ -260,7 +260,7 @@ def _list(block: Points) -> "RenderableType":
 
 
 def progress(message: str, done: float, total: float) -> str:
-    """What a run is at, on one line."""
+    """The progress of a run on one line."""
     step = f"step {min(done + 1, total):.0f} of {total:.0f}: " if total else ""
     return f"{step}{one_line(message) or 'working'}"
 

@@ -60,7 +60,7 @@ def render(operation: str, reply: "Model", *, terminal: bool) -> str:
     """A reply as text, for a terminal or for a pipe, at whose end a model may be reading."""
     if not terminal and operation in LOADS:
         reply = reply.model_copy(update={"dossier": fence.block(getattr(reply, "dossier", ""))})
-    if operation not in VIEWS:  # what programs call, with their data
+    if operation not in VIEWS:  # operations for programs: show their data
         return json.dumps(reply.model_dump(mode="json", exclude_none=True), indent=2)
     text = render_blocks(VIEWS[operation](reply), terminal=terminal)
     return text if terminal or operation not in QUOTING else fence.block(text).rstrip("\n")

@@ -167,7 +167,7 @@ class Client(Operations):
 
 
 def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, State, Model]":
-    """The states to send for one call, until its reply is whole and not `building` any more."""
+    """The states to send for one call, until its reply is complete and not `building` any more."""
     from preread.operations import REGISTRY, paging
 
     operation = REGISTRY[name]
@@ -194,11 +194,11 @@ def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, Sta
 
 
 def _result(done: State) -> dict[str, Any]:
-    """The result of an answered state. Raises the error that it has instead."""
+    """The result of a state. Raises its error, if it has one."""
     error = done.get("error")
     result: dict[str, Any] = done.get("result") or {}
     if error is None and result.get("status") == "error":
-        error = result  # a dossier that could not be made
+        error = result  # a dossier that could not be built
     if error is None:
         return result
     code = error.get("code")

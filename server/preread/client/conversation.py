@@ -1,4 +1,4 @@
-"""Calls over one WebSocket: many at a time, each with its own answer; events are passed over."""
+"""Concurrent calls over one WebSocket; events are ignored."""
 
 import asyncio
 import json
@@ -14,14 +14,14 @@ from preread.errors import PrereadError
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
-PARALLEL = 4  # what the daemon runs of one connection at a time
+PARALLEL = 4  # calls of one connection that the daemon runs at a time
 ID = "request_id"
 CANCEL, CANCEL_SECONDS = "$/cancelRequest", 2.0
 State = dict[str, Any]
 
 
 class Conversation:
-    """What is asked and answered on a connection."""
+    """The calls and answers on a connection."""
 
     def __init__(self, connection: "ClientConnection", where: str) -> None:
         self._connection, self._where = connection, where
@@ -62,13 +62,13 @@ class Conversation:
         return done
 
     async def _cancel(self, ident: str) -> None:
-        """Tell the daemon that nobody waits for this answer any more."""
+        """Tell the daemon to cancel a call."""
         message = {"jsonrpc": "2.0", "method": CANCEL, "params": {"id": ident}}
         with anyio.move_on_after(CANCEL_SECONDS, shield=True), suppress(ConnectionClosed):
             await self._connection.send(json.dumps(message))
 
     async def _read(self) -> None:
-        """Give each answer to who waits for it, until the connection ends."""
+        """Dispatch the answers to their callers, until the connection ends."""
         why = "the connection was closed"
         try:
             async for text in self._connection:

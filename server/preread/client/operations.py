@@ -18,7 +18,7 @@ class Category:
 
 
 class Operations:
-    """What clients have: a method for each operation of `context`, an attribute for the others."""
+    """A client's operations: methods for those of `context`, attributes for other categories."""
 
     def _call(self, name: str, params: dict[str, Any]) -> Any:  # noqa: ANN401 - any reply
         raise NotImplementedError
@@ -38,7 +38,7 @@ AsyncOperations = Operations
 
 
 def method(name: str, call: Call) -> Callable[..., Any]:
-    """An operation as a function: its first params by their places, the others by their names."""
+    """An operation as a function: the first params are positional, the others keywords."""
     from preread.operations import REGISTRY
 
     if name not in REGISTRY:
@@ -58,7 +58,7 @@ def method(name: str, call: Call) -> Callable[..., Any]:
 
 
 def by_place(name: str) -> tuple[str, ...]:
-    """The params of an operation that need not be named: the command line's, and required ones."""
+    """The positional params of an operation: those of the command line, and required ones."""
     from preread.operations import REGISTRY
 
     operation = REGISTRY[name]

@@ -1,4 +1,4 @@
-"""How a client reaches Preread: a transport takes a shared state and gives it back answered."""
+"""Transports of a client: each takes a shared state and returns it with its outcome."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -42,7 +42,7 @@ def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
 
 
 async def _nobody(message: str, done: float, total: float) -> None:
-    """Report progress to nobody."""
+    """Discard progress."""
 
 
 def stdio(
@@ -87,7 +87,7 @@ def stdio(
 
 
 def http(url: str, token: str = "", namespace: str = "", socket: str | None = None) -> Transport:
-    """Asks a daemon. `namespace` is a project's folder, or the name of an allowed one.
+    """Calls a daemon. `namespace` is a project's folder, or the name of an allowed one.
 
     Over a Unix `socket`, the host in the URL means nothing. The token's scope, or for a socket the
     settings, say what is allowed.
@@ -121,7 +121,7 @@ def http(url: str, token: str = "", namespace: str = "", socket: str | None = No
 
 
 def websocket(url: str, token: str = "", namespace: str = "") -> Transport:
-    """Asks a daemon over one connection, as `http` does over many."""
+    """Calls a daemon over one connection, as `http` does over many."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Send]:
@@ -151,7 +151,7 @@ def websocket(url: str, token: str = "", namespace: str = "") -> Transport:
 
 
 def _refused(status: int, body: bytes | bytearray | None) -> PrereadError:
-    """The error that a daemon answered with instead of a connection."""
+    """The error with which a daemon refused a connection."""
     import json
 
     try:

@@ -20,8 +20,8 @@ def of_session(event: events.Event, environ: Mapping[str, str]) -> events.Answer
     root, session = paths.session_root(event, environ), event.get("session_id")
     if root is None or not session:
         return None
-    told = [text for text in (_stale(root, session), overlaps.news(root, event)) if text]
-    return events.remark("\n".join(told), "UserPromptSubmit") if told else None
+    remarks = [text for text in (_stale(root, session), overlaps.news(root, event)) if text]
+    return events.remark("\n".join(remarks), "UserPromptSubmit") if remarks else None
 
 
 def _stale(root: str, session: object) -> str:

@@ -247,7 +247,7 @@ def _section(lines: list[str]) -> str:
     ends = (at for at, line in enumerate(lines) if at and _SECTION_END.match(line))
     section = lines[: next(ends, len(lines))]
     if lines[0].startswith("E "):
-        kept = [line for line in section if line.startswith("E ")]
+        shown_lines = [line for line in section if line.startswith("E ")]
     else:
-        kept = [line for line in section if not _CODE.match(line)]
-    return "\n".join(kept)[:MAX_SECTION]
+        shown_lines = [line for line in section if not _CODE.match(line)]
+    return "\n".join(shown_lines)[:MAX_SECTION]

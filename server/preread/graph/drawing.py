@@ -43,13 +43,13 @@ def _rows(found: Found) -> dict[str, _Place]:
         near[edge.target].append(edge.source)
     places: dict[str, _Place] = {}
     for column, kinds in enumerate(COLUMNS):
-        own = [node for node in found.nodes if node.kind in kinds]
+        members = [node for node in found.nodes if node.kind in kinds]
 
         def height(node: Node) -> float:
             return fmean([places[one].y for one in near[node.id] if one in places] or [0.0])
 
-        own.sort(key=lambda node: (height(node), node.sources, node.name))
-        for row, node in enumerate(own):
+        members.sort(key=lambda node: (height(node), node.sources, node.name))
+        for row, node in enumerate(members):
             places[node.id] = _Place(column, MARGIN + column * (WIDTH + GAP), TOP + row * ROW)
     return places
 

@@ -270,7 +270,7 @@ class _Code:
 
     def _tested(self, imported: list[_File]) -> None:
         """The tests that import the file, and what it imports if it is a test."""
-        own = self.writer.node(file_node(self.path))
+        file_row = self.writer.node(file_node(self.path))
         connection = self.writer.connection
         if self.file is None:
             return
@@ -278,7 +278,7 @@ class _Code:
             for file in imported:
                 if file.role == "source":
                     self.writer.edge(
-                        own, "tests", self.writer.node(file_node(file.path)), self.path
+                        file_row, "tests", self.writer.node(file_node(file.path)), self.path
                     )
             return
         importing = (
@@ -287,7 +287,7 @@ class _Code:
         )
         tests = [one.path for one in importing if one is not None and one.role == "test"]
         for path in tests[:MAX_IMPORTS]:
-            self.writer.edge(self.writer.node(file_node(path)), "tests", own, path)
+            self.writer.edge(self.writer.node(file_node(path)), "tests", file_row, path)
 
 
 def symbol_node(path: str, symbol: Symbol) -> Key:

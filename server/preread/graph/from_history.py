@@ -24,7 +24,7 @@ SMALL, MAX_OWN, MIN_OWN, MIN_SHARED, SHARE, MAX_PARTNERS = 10, 40, 5, 3, 1 / 3, 
 MAX_FIXES, MAX_FAILURES, MAX_PASTS, MAX_MENDING = 5, 5, 500, 3
 
 
-class Told(NamedTuple):
+class LoggedCommit(NamedTuple):
     """A commit, as the git log has it."""
 
     subject: str
@@ -48,12 +48,12 @@ class _History:
         log = cache.log(f"-n{MAX_COMMITS}", "--no-merges", "--format=%H %at %s", "--", ".")
         cache.store()
         rows = (line.split(" ", 2) for line in log.decode("utf-8", "replace").splitlines())
-        self.told = {row[0]: Told(row[2], int(row[1])) for row in rows if len(row) == 3}
+        self.logged = {row[0]: LoggedCommit(row[2], int(row[1])) for row in rows if len(row) == 3}
         self.indexed = {path for (path,) in connection.execute("SELECT path FROM files")}
         self.hidden = services.credentials.hidden
 
     def node(self, sha: str) -> Key:
-        return commit_node(sha, self.hidden(self.told[sha].subject) if sha in self.told else "")
+        return commit_node(sha, self.hidden(self.logged[sha].subject) if sha in self.logged else "")
 
 
 def update(services: Services, writer: Writer, cited: list[str]) -> None:
@@ -86,23 +86,27 @@ def _stat(path: Path) -> tuple[int, ...]:
 
 def _together(writer: Writer, found: _History, path: str) -> None:
     """The files that mostly change in the same small commits."""
-    own = [one for one in found.by_file[path] if len(one.paths) <= SMALL][:MAX_OWN]
-    if len(own) < MIN_OWN:
+    commits = [one for one in found.by_file[path] if len(one.paths) <= SMALL][:MAX_OWN]
+    if len(commits) < MIN_OWN:
         return
-    counts = Counter(other for one in own for other in one.paths if other != path)
-    least = max(MIN_SHARED, SHARE * len(own))
-    often = [one for one in counts.most_common() if one[1] >= least and one[0] in found.indexed]
+    counts = Counter(other for one in commits for other in one.paths if other != path)
+    min_shared = max(MIN_SHARED, SHARE * len(commits))
+    often = [
+        one for one in counts.most_common() if one[1] >= min_shared and one[0] in found.indexed
+    ]
     for other, count in often[:MAX_PARTNERS]:
-        latest = next(one for one in own if other in one.paths)
+        latest = next(one for one in commits if other in one.paths)
         first, second = (writer.node(file_node(each)) for each in sorted((path, other)))
-        share = count / len(own)
+        share = count / len(commits)
         writer.edge(first, "changed-with", second, f"commit:{latest.sha[:9]}", confidence=share)
 
 
 def _fixes(writer: Writer, found: _History, path: str) -> None:
     """The latest commits to a file whose subjects say that they fix something."""
     fixes = [
-        one for one in found.by_file[path] if one.sha in found.told and found.told[one.sha].is_fix
+        one
+        for one in found.by_file[path]
+        if one.sha in found.logged and found.logged[one.sha].is_fix
     ]
     _fixed(writer, found, file_node(path), (one.sha for one in fixes[:MAX_FIXES]))
 
@@ -118,7 +122,7 @@ def _mentioned(writer: Writer, found: _History) -> None:
     sql = "SELECT name FROM nodes WHERE kind = 'ticket'"
     for (ticket,) in writer.connection.execute(sql).fetchall():
         named = re.compile(rf"(?<![\w-]){re.escape(ticket)}(?![\w-])")
-        shas = [sha for sha, told in found.told.items() if named.search(told.subject)]
+        shas = [sha for sha, commit in found.logged.items() if named.search(commit.subject)]
         _fixed(writer, found, Key(f"ticket:{ticket}", "ticket", ticket), shas[:MAX_FIXES])
 
 
@@ -143,7 +147,7 @@ def _failed(writer: Writer, found: _History, past: Past) -> None:
             between = [
                 one.sha
                 for one in found.by_file[past.file]
-                if one.sha in found.told and bad.at < found.told[one.sha].at <= good.at
+                if one.sha in found.logged and bad.at < found.logged[one.sha].at <= good.at
             ]
             if len(between) <= MAX_MENDING:
                 failure = Key(f"failure:{bad.run}", "failure", bad.run)

@@ -140,12 +140,12 @@ def around(
         reached |= dict.fromkeys(frontier)
         if not frontier or len(reached) > MAX_VISITED:
             break
-    kept = _of_kinds(connection, reached, kinds)
-    shown = [first, *(row for row in kept if row != first)][: limit + 1]
+    chosen = _of_kinds(connection, reached, kinds)
+    shown = [first, *(row for row in chosen if row != first)][: limit + 1]
     inside = set(shown)
     within = Wanted(edges=between, direction="out", confidence=steps[0].confidence)
     links = [one for one in _links(connection, shown, within) if one.target in inside]
-    return _found(connection, shown, links, is_cut=len(kept) > len(shown))
+    return _found(connection, shown, links, is_cut=len(chosen) > len(shown))
 
 
 Ways = dict[int, int | None]  # node -> the node from which it was reached
@@ -239,12 +239,12 @@ def _followed(
 ) -> Iterator[tuple[Any, ...]]:
     """Columns of the edges with one of these nodes at an end, batch by batch."""
     kinds = f" AND kind IN ({', '.join('?' * len(wanted.edges))})" if wanted.edges else ""
-    sure = " AND confidence >= ?" if wanted.confidence else ""  # which no index covers
-    left = iter(rows)
-    while batch := list(islice(left, BATCH)):
+    min_confidence = " AND confidence >= ?" if wanted.confidence else ""  # which no index covers
+    remaining = iter(rows)
+    while batch := list(islice(remaining, BATCH)):
         marks = ", ".join("?" * len(batch))
-        sql = f"SELECT {columns} FROM edges WHERE {end} IN ({marks}){kinds}{sure}"  # noqa: S608
-        least = (wanted.confidence,) if sure else ()
+        sql = f"SELECT {columns} FROM edges WHERE {end} IN ({marks}){kinds}{min_confidence}"  # noqa: S608
+        least = (wanted.confidence,) if min_confidence else ()
         yield from connection.execute(sql, (*batch, *wanted.edges, *least))
 
 
@@ -255,8 +255,8 @@ def _of_kinds(
     rows = list(rows)
     if not kinds:
         return rows
-    kept = {row for row, _, kind, *_ in _nodes(connection, rows) if kind in kinds}
-    return [row for row in rows if row in kept]
+    matching = {row for row, _, kind, *_ in _nodes(connection, rows) if kind in kinds}
+    return [row for row in rows if row in matching]
 
 
 def _nodes(connection: sqlite3.Connection, rows: Iterable[int]) -> Iterator[tuple[object, ...]]:

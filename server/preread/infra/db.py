@@ -20,7 +20,7 @@ T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
 CACHE_KIB = 64 * 1024  # at most, where a graph of 100,000 facts is written; by default 2 MiB
-LOOKS = 5  # at a file, before it counts as one that cannot be written
+LOOKS = 5  # tries before a file counts as not writable
 # What a damaged database makes SQLite or the reader of a row raise.
 DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error)
 STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
@@ -115,7 +115,7 @@ VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by
 
 
 class Place(NamedTuple):
-    """Where the database of a project is, and the locks of those who change it."""
+    """The place of a project's database, and of its locks."""
 
     folder: Path
 
@@ -128,7 +128,7 @@ class Place(NamedTuple):
 
 
 def place(layout: Layout) -> Place:
-    """The project's cache folder; where that cannot be written or locked, a folder of the person's.
+    """The project's cache folder; if that cannot be written or locked, one in the person's caches.
 
     The same before there is a `.project`: a question makes no folder a project. Raises E_WRITE if
     that one cannot be written either.
@@ -162,7 +162,7 @@ def _can_be_used(place: Place) -> bool:
 
 
 def _is_writable_or_absent(path: Path) -> bool:
-    """Asked again if in doubt: SQLite adds and removes its journals as connections come and go."""
+    """Checks twice if in doubt: SQLite adds and removes its journals as connections come and go."""
     return any(os.access(path, os.W_OK) or not path.exists() for _ in range(LOOKS))
 
 
@@ -189,7 +189,7 @@ def _is_intact(path: Path) -> bool:
         with closing(_open(path)) as connection:
             return has_schema(connection, SCHEMA) and is_sound(connection)
     except sqlite3.OperationalError:
-        raise  # it is locked or not permitted, which says nothing about its content
+        raise  # locked or not permitted, which does not mean damaged
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return False
 
@@ -294,7 +294,7 @@ def shared(layout: Layout) -> Iterator[None]:
     For many small uses: to open a connection takes as long as 20 look-ups.
     """
     with ExitStack() as stack:
-        with suppress(*DAMAGE, PrereadError):  # each use says what is wrong
+        with suppress(*DAMAGE, PrereadError):  # each use will report the error
             use(layout, lambda _: None)
             connection = stack.enter_context(closing(_open(place(layout).db)))
             stack.callback(_SHARED.reset, _SHARED.set(_Shared(layout, connection)))
@@ -302,7 +302,7 @@ def shared(layout: Layout) -> Iterator[None]:
 
 
 def edition(connection: sqlite3.Connection) -> int:
-    """A number that changes with everything that is written of facts and of the graph."""
+    """A number that changes with every write to the facts and the graph."""
     return int(connection.execute("SELECT number FROM editions").fetchone()[0])
 
 
@@ -321,7 +321,7 @@ def healing(
     except DAMAGE as error:
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, sqlite3.OperationalError) and code not in {None, sqlite3.SQLITE_ERROR}:
-            raise  # it is locked or not permitted, which says nothing about its content
+            raise  # locked or not permitted, which does not mean damaged
         heal(code is None or code & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
     with closing(connect()) as connection:
         return work(connection)

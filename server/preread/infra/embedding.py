@@ -1,4 +1,4 @@
-"""A small model of what words mean, which ships in a package: a text becomes a vector.
+"""A small embedding model that ships in a package: texts become vectors.
 
 The model is a table of word vectors, 256 numbers for each part of a word. It is there with the
 extra `preread[meaning]`; the numbers stay on this machine.
@@ -64,5 +64,5 @@ class Model:
 
 @cache
 def model() -> Model | None:
-    """The model; None where the extra is not installed."""
+    """The model; None if the extra is not installed."""
     return Model() if is_installed() else None

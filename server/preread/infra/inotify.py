@@ -1,4 +1,4 @@
-"""Folders whose changes the kernel queues as they happen (Linux): whether there were any is asked.
+"""Folders whose changes the kernel queues (Linux); the queue is polled.
 
 Unlike a watcher that is told after a while, the queue has a change as soon as the call that made it
 returns. Changes that are not made through this machine's kernel are in no queue, so only file
@@ -32,7 +32,7 @@ Wanted = Mapping[str, Collection[str] | None]
 
 
 class Folders:
-    """A queue of changes in folders. Raises OSError where the system has none, or no more."""
+    """A queue of changes in folders. Raises OSError if inotify is missing or exhausted."""
 
     def __init__(self) -> None:
         if sys.platform != "linux":
@@ -46,7 +46,7 @@ class Folders:
         """Queue what changes in these folders from now on. Raises OSError, also for one of them."""
         for folder, names in wanted.items():
             watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), _WANTED)
-            # Names are only added: what another thread wants of the same folder matters, too.
+            # Names are only added, because another thread may watch other names in the same folder.
             known = self._names.get(self._checked(watch), ())
             self._names[watch] = None if known is None or names is None else {*known, *names}
 
@@ -84,7 +84,7 @@ class Folders:
 
 
 def is_local(folders: Iterable[str]) -> bool:
-    """Whether only this machine's kernel can change what is in the folders: on one disk of its own.
+    """Whether all folders are on one local disk, so that this kernel sees every change.
 
     Raises OSError for a folder that is not there.
     """

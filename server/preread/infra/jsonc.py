@@ -1,4 +1,4 @@
-"""JSON with comments: one entry added, changed or removed, and every other byte as it was."""
+"""JSON with comments: add, change or remove one entry, and keep every other byte."""
 
 import json
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ INDENT = "  "
 
 
 def with_entry(text: str, keys: tuple[str, ...], value: object) -> str:
-    """The text with a value at a path of keys; objects on the way are added. Raises ValueError."""
+    """Set the value at a path of keys, adding missing objects. Raises ValueError."""
     node = _root(text)
     for depth, key in enumerate(keys):
         pair = _pair(node, key)
@@ -26,7 +26,7 @@ def with_entry(text: str, keys: tuple[str, ...], value: object) -> str:
 
 
 def without_entry(text: str, keys: tuple[str, ...]) -> str:
-    """The text without the entry at a path of keys, and without objects that it leaves empty.
+    """Remove the entry at a path of keys, and objects that become empty.
 
     Raises ValueError.
     """

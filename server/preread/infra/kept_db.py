@@ -1,4 +1,4 @@
-"""A database that is not derived: it is set aside when it is damaged, never deleted."""
+"""A database that is not derived: if damaged, it is set aside, never deleted."""
 
 import os
 import sqlite3
@@ -62,7 +62,7 @@ class KeptDatabase:
             yield
 
     def _is_lockable(self) -> bool:
-        """Whether SQLite can lock it; what cannot be written needs no lock."""
+        """Whether SQLite can lock it; a read-only file needs no lock."""
         folder = self.path.parent
         return not os.access(folder, os.W_OK) or are_supported(folder)
 

@@ -1,4 +1,4 @@
-"""JSON that git merged line by line, keeping both sides: read what both of them said."""
+"""JSON that git's union merge combined line by line: parse the values of both sides."""
 
 import json
 import re
@@ -10,7 +10,7 @@ MAX_DEPTH = 20
 
 
 def parse(text: str) -> object:
-    """The value; of a name that is there twice, lists and objects are joined, else the last counts.
+    """Parse JSON; values of repeated keys are joined if lists or objects, else the last one wins.
 
     Conflict markers and missing commas are ignored. Raises ValueError.
     """

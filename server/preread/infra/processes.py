@@ -1,4 +1,4 @@
-"""Whether a process that was noted down still lives: process ids are used again."""
+"""Whether a recorded process is still alive, although process ids are reused."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +21,7 @@ def born(pid: int) -> Born:
 
 
 def lives(pid: int, since: Born) -> bool:
-    """Whether the process that started then is still there."""
+    """Whether the process that started then is still alive."""
     if isinstance(since, str):
         return bool(since) and born(pid) == since
     return bool(since) and abs(_seconds(pid) - since) <= CLOCK_SLACK

@@ -13,7 +13,7 @@ from typing import IO
 
 from preread.errors import Unreadable
 
-# Nothing is there, or something that is no file: a folder, a link, a socket, a device without one.
+# Nothing is there, or not a regular file: a folder, a link, a socket, a missing device.
 ABSENT = frozenset(
     {
         errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV,
@@ -101,7 +101,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def listed(folder: Path, suffix: str) -> list[Path]:
-    """What is in a folder and has this suffix, sorted; nothing if there is no such folder.
+    """The entries of a folder with this suffix, sorted; empty if there is no such folder.
 
     Raises Unreadable.
     """

@@ -58,7 +58,7 @@ def _postpone() -> None:
 
 
 def handle_once(number: int, handler: Callable[[int, object], object]) -> None:
-    """Let a signal be handled; if its handler has not run when it comes again, it ends the process.
+    """Handle a signal once; if it comes again before the handler has run, it ends the process.
 
     A handler that runs has to set itself again. Where the C library has no handlers for one
     signal, the handler stays.

@@ -10,5 +10,5 @@ UNFIT = re.compile(
 
 
 def clean(text: str) -> str:
-    """A text that XML can contain and that looks like what it is."""
+    """A text without characters that XML cannot contain, or that change how others look."""
     return UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""What the MCP specification says of OAuth, as the SDK knows it: addresses and metadata."""
+"""OAuth addresses and metadata of the MCP specification, from the SDK."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +10,12 @@ from pydantic import AnyHttpUrl, TypeAdapter
 
 
 def check_issuer(url: str) -> None:
-    """Raises ValueError for what is no issuer's address."""
+    """Raises ValueError if a URL cannot be an issuer."""
     validate_issuer_url(TypeAdapter(AnyHttpUrl).validate_python(url))
 
 
 def resource_metadata(resource: str, issuer: str, scopes: Sequence[str]) -> dict[str, Any]:
-    """What RFC 9728 has clients read before they ask for a token."""
+    """The protected resource metadata of RFC 9728."""
     found = ProtectedResourceMetadata.model_validate(
         {
             "resource": resource,
@@ -28,10 +28,10 @@ def resource_metadata(resource: str, issuer: str, scopes: Sequence[str]) -> dict
 
 
 def resource_metadata_url(resource: str) -> str:
-    """Where that is read."""
+    """The URL of that metadata."""
     return str(build_resource_metadata_url(AnyHttpUrl(resource)))
 
 
 def issuer_metadata_urls(issuer: str) -> list[str]:
-    """Where an issuer's own metadata may be read, in the order of trying."""
+    """The URLs where an issuer's metadata may be, in the order to try."""
     return build_oauth_authorization_server_metadata_discovery_urls(issuer, issuer)

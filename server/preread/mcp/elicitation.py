@@ -58,13 +58,13 @@ class Asker:
                 answer = await self._call.session.elicit_form(
                     question, SCHEMA, self._call.request_id
                 )
-            except MCPError:  # the client announced that it can ask, and cannot
+            except MCPError:  # the client announced elicitation, but it failed
                 return False
         accepted = isinstance(answer, ElicitResult) and answer.action == "accept" and answer.content
         return bool(accepted and accepted.get(ANSWER))
 
 
 def _key(question: str) -> str:
-    """The name of a question: an answer counts only for what the person was shown."""
+    """The key of a question: an answer is valid only for the exact text that was shown."""
     digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{ANSWER}-{digest[:16]}"

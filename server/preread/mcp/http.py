@@ -17,7 +17,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 class Endpoint:
-    """What stands before it has checked the Host, the Origin and the token."""
+    """An MCP endpoint; Host, Origin and token have been checked before."""
 
     def __init__(self, handlers: Handlers) -> None:
         self.handlers = handlers
@@ -31,7 +31,7 @@ class Endpoint:
             yield
 
     def for_client(self, name: str) -> App:
-        """The app for one client: a session is only for the one that began it."""
+        """The app for one client: a session can be used only by the client that started it."""
         user = AuthenticatedUser(AccessToken(token=name, client_id=name, scopes=[]))
 
         async def app(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:

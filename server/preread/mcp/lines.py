@@ -1,4 +1,4 @@
-"""MCP as lines on a connection of the daemon's: what stdio is for a process of its own."""
+"""MCP as lines over a connection to the daemon, like stdio for a separate process."""
 
 import asyncio
 from contextlib import suppress
@@ -25,7 +25,7 @@ STALLED_SECONDS = 60.0  # that a client may leave its answers unread
 async def serve(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Handlers
 ) -> None:
-    """Serve one client until it has ended its input and has its answers, or is gone."""
+    """Serve one client until it has closed its input and got its answers, or is gone."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
     write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
     unanswered = Unanswered()
@@ -63,7 +63,7 @@ async def _line(reader: asyncio.StreamReader) -> bytes | None:
     """The next line; None for one that is too long, empty at the end of input."""
     try:
         return await reader.readuntil(b"\n")
-    except asyncio.IncompleteReadError:  # an unfinished line counts for nothing
+    except asyncio.IncompleteReadError:  # an unfinished line is ignored
         return b""
     except asyncio.LimitOverrunError:
         pass
@@ -84,7 +84,7 @@ async def _write(
     unanswered: Unanswered,
     scope: anyio.CancelScope,
 ) -> None:
-    """Write answers until the client is gone or leaves them unread: that ends all of it."""
+    """Write answers until the client is gone or stops reading, which ends the connection."""
     try:
         async with outgoing:
             async for item in outgoing:

@@ -1,4 +1,4 @@
-"""Replies as a model gets them: whatever is quoted from the project is fenced as data."""
+"""Replies for a model: text quoted from the project is fenced as data."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from preread.models import LoadReply, Model
 from preread.operations import shared_state
 from preread.operations.shared_state import State
 
-# What Preread itself says to the model. Every other text of more than one word counts as quoted.
+# Fields with Preread's own words. Every other text of more than one word counts as quoted.
 OURS = frozenset(("next", "hint", "message", "warnings", "missing", "details", "doc"))
 WORDS, MAX_WORDS = re.compile(r"[\s_-]+"), 5  # of a name
 MARK = re.compile(r"What is between <data-([0-9a-f]{12})> ")
@@ -28,7 +28,7 @@ def dump(reply: Model) -> dict[str, Any]:
 
 
 def _state(data: dict[str, Any]) -> dict[str, Any]:
-    """A state with the results in it fenced, each on its own."""
+    """A state with each result in it fenced separately."""
     if isinstance(data.get(RESULT), dict):
         data = data | {RESULT: fenced(data[RESULT])}
     if isinstance(data.get(BATCH), list):
@@ -57,7 +57,7 @@ def _value(value: Any, mark: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _is_sentence(name: str) -> bool:
-    """Whether a name, without spaces, says as much as a sentence could."""
+    """Whether a name without spaces has enough words to be a sentence."""
     return len(WORDS.split(name)) > MAX_WORDS or bool(orders.found(name))
 
 

@@ -55,7 +55,7 @@ def files(layout: Layout, feature: str) -> list[str]:
 def read(
     services: Services, uri: str, fresh: ReplyCache[bool] | None = None
 ) -> TextResourceContents:
-    """One published file; says first if its dossier is stale. `fresh` has those that were not.
+    """One published file, after a note if its dossier is stale. `fresh` caches those that are not.
 
     Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE.
     """

@@ -95,7 +95,7 @@ class Handlers:
         operations: Mapping[str, Operation] = REGISTRY,
         admit: Callable[[Any, tools.Arguments], None] = lambda _request, _arguments: None,
     ) -> None:
-        """`admit` raises what keeps an HTTP request's call of a tool from being run."""
+        """`admit` raises an error if an HTTP request's tool call may not run."""
         self.start, self.environ, self.jobs, self.admit = start, environ, jobs, admit
         self.tools = tools.rows(operations, full=self._lists_every_operation())
         self.reply_cache: ReplyCache[Any] = ReplyCache()
@@ -198,7 +198,7 @@ class Handlers:
         return ReadResourceResult(contents=[await self.of_dossiers(self._resource, params.uri)])
 
     def _resource(self, services: Services, uri: str) -> TextResourceContents:
-        is_root = services.layout.root == self.start  # another one might be found tomorrow
+        is_root = services.layout.root == self.start  # otherwise another root might be found later
         return resources.read(services, uri, self.fresh if is_root else None)
 
     async def list_prompts(self, _call: Call, _page: Page) -> ListPromptsResult:

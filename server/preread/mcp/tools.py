@@ -118,7 +118,7 @@ def succeeded(reply: Model) -> CallToolResult:
     an error Claude reads nothing but the text.
     """
     data = quoted.dump(reply)
-    if not isinstance(reply, State):  # a state is in a tool's words already
+    if not isinstance(reply, State):  # a state has a tool's wording already
         data = wording.reply_for("tools", data)
     text = json.dumps(data, ensure_ascii=False)
     error = reply.error if isinstance(reply, State) and not _has_results(data) else None
@@ -130,7 +130,7 @@ def succeeded(reply: Model) -> CallToolResult:
 
 
 def _has_results(state: Mapping[str, Any]) -> bool:
-    """Whether a call succeeded, of a batch or a chain that did not as a whole."""
+    """Whether any call succeeded in a batch or a chain that failed as a whole."""
     if state.get("batch"):
         return any(map(_has_results, state["batch"]))
     result = state.get("result")

@@ -48,7 +48,7 @@ class Unanswered:
     def read(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._keys.add(message.id)
-        elif isinstance(message, JSONRPCError):  # of a line that is no message
+        elif isinstance(message, JSONRPCError):  # the answer to an invalid line
             self._keys.add(id(message))
         elif isinstance(message, JSONRPCNotification) and message.method == CANCELLED:
             name = (message.params or {}).get("requestId")

@@ -1,4 +1,4 @@
-"""Tells the client when dossiers change or become stale: a watcher, and who wants to hear of it."""
+"""Notifies clients when dossiers change or become stale: a watcher and its subscribers."""
 
 import asyncio
 import sys
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from preread.watching import News
 
 Call = ServerRequestContext[Any, Any]
-START_SECONDS = 2.0  # until then, a client has other things to wait for
+START_SECONDS = 2.0  # delay, because a starting client has more urgent things to wait for
 QUEUE, MAX_SESSIONS = 100, 1000
 SESSION_HEADER = "mcp-session-id"
 
@@ -36,7 +36,7 @@ class Subscribed(NamedTuple):
 
 
 class Subscribers:
-    """What clients have subscribed to: URIs of a session, or streams of the newer protocol."""
+    """Clients' subscriptions: URIs of a session, or streams of the newer protocol."""
 
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
@@ -44,7 +44,7 @@ class Subscribers:
         self._sessions: dict[str, Subscribed] = {}
 
     def heard_from(self, call: Call) -> "Subscribed":
-        """Remember whom to tell that the list of resources has changed."""
+        """Remember a client, to notify it when the list of resources changes."""
         ident = call.request.headers.get(SESSION_HEADER, "") if call.request else ""
         known = self._sessions.pop(ident, None)
         if len(self._sessions) >= MAX_SESSIONS:
@@ -80,7 +80,7 @@ async def watch(start: Path, environ: Mapping[str, str], subscribers: Subscriber
     try:
         if not services_of(start, environ).settings.watch:
             return
-    except PrereadError:  # the calls will say why
+    except PrereadError:  # calls will report the error
         return
     from preread.watching import Watcher
 

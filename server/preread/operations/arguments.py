@@ -88,7 +88,7 @@ def _short(text: str) -> str:
 
 
 def _absent(value: object, field: FieldInfo) -> bool:
-    """Whether an optional field's value stands for nothing."""
+    """Whether an optional field's value means that it is absent."""
     return not field.is_required() and (
         value is None or (isinstance(value, str) and value.strip() in ABSENT)
     )

@@ -72,7 +72,7 @@ def _check(services: Services, request: CheckRequest) -> CheckReply:
 
 
 def _check_all(services: Services) -> CheckReply:
-    """Every dossier's own check, then what is stored against itself."""
+    """Check every dossier, then the consistency of all stored data."""
     replies = [_check_one(services, name) for name in published.features(services.layout)]
     stored = integrity.look(services)
     problems = [problem for reply in replies for problem in reply.problems]

@@ -21,7 +21,7 @@ from preread.settings import Settings
 
 # What an agent is always allowed: the gates ask for it.
 ALWAYS = "context.load"
-MAX_NEAR = 3  # names that are suggested for one that there is not
+MAX_NEAR = 3  # suggestions for an unknown name
 # `init` can be undone without a trace; the others change no file of the project that it keeps.
 UNRECORDED = frozenset({"config.init", "config.install_client", "session.hear"})
 # States of replies for which this call changed nothing.
@@ -57,7 +57,7 @@ def find(operations: Mapping[str, Operation], method: str, *, for_agent: bool = 
 
 
 def no_category(wanted: str, known: Iterable[str]) -> PrereadError:
-    """The error for a category that no operation has."""
+    """The error for an unknown category."""
     near = nearest(wanted, known)
     return PrereadError(
         "E_USAGE",
@@ -128,11 +128,11 @@ def _note_feature(context: Context, request: Model) -> None:
     """Let other sessions see which feature an agent's session works on."""
     if not context.is_agent:
         return
-    # An invalid name, no project yet, a read-only disk: the call itself says so.
+    # An invalid name, no project yet, a read-only disk: the call itself will report it.
     with suppress(PrereadError):
         feature = feature_name(str(getattr(request, "feature", "")))
         me = sessions.caller(context.by, is_person=False)
-        if sessions.is_noted(context.start, me, feature):  # only a change is news
+        if sessions.is_noted(context.start, me, feature):  # record only changes
             return
         if context.layout.project.is_dir():
             sessions.note_feature(context.layout, context.start, me, feature)

@@ -1,4 +1,4 @@
-"""Long results, page by page: a cursor says where the next page begins, and of which call."""
+"""Long results, page by page: a cursor contains the start of the next page, and its call."""
 
 import hashlib
 import json

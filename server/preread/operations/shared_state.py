@@ -118,7 +118,7 @@ class Calls:
         if state.batch is not None:
             return await self._batch(state, state.batch, seconds, begun, depth)
         place = len(self.made)
-        self.made.append(None)  # calls of a batch begin in its order, and end in any
+        self.made.append(None)  # calls of a batch start in order, and end in any
         with anyio.move_on_after(seconds) as scope:
             done = await self._one(state, begun, place, link)
         if scope.cancelled_caught:
@@ -147,7 +147,7 @@ class Calls:
         context = replace(self.context)  # a chain's next call looks for the project again
         if options.dry_run and operation.effect != "read":
             reply: Model = await _preview(context, operation, request)
-            name = ""  # a try is no step of a record
+            name = ""  # a dry run is not recorded
         else:
             reply = await dispatch.run(context, operation, request)
             name = operation.name
@@ -208,7 +208,7 @@ class Calls:
         link = Link(place, own if isinstance(own, dict) else {})
         try:
             given["params"] = self._passed_on(given, result)
-        except PrereadError as error:  # what came before has happened, and is told
+        except PrereadError as error:  # earlier calls have happened, and their results are returned
             return done.model_copy(update={"error": fields_of(error)})
         if seconds is not None and isinstance(given.get("options", {}), dict):
             own = {"timeout_ms": max(1, round(seconds * 1000))}
@@ -252,7 +252,7 @@ async def perform(
 
 
 def _words(context: Context, face: str) -> wording.Face:
-    """In whose words the answer is: Preread's own client makes calls of its own over MCP too."""
+    """The face whose wording the answer uses; Preread's own client also comes over MCP."""
     if face in {"call", PAGE}:  # a person reads it
         return "commands"
     return "tools" if face == "mcp" and context.by != f"mcp:{CLIENT}" else "states"
@@ -292,7 +292,7 @@ def fields_of(error: PrereadError) -> dict[str, Any]:
 
 
 def failure_of(error: PrereadError) -> dict[str, Any]:
-    """An error as JSON data, in the words of whoever sends states."""
+    """An error as JSON data, with hints in the form of states."""
     found: dict[str, Any] = wording.reply_for("states", fields_of(error))
     return found
 

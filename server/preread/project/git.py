@@ -35,8 +35,8 @@ def failure(arguments: Sequence[str], done: Done, timeout: float, *, must: bool)
     if done.status == MISSING and NO_SUCH_FILE not in done.err:
         return f"{name} cannot be started: {done.err.decode('utf-8', 'replace')[:200]}"
     if must and done.status not in {0, MISSING}:
-        said = done.err.decode("utf-8", "replace").strip().split("\n")[-1]
-        return f"{name} failed: {said[:200] or f'exit status {done.status}'}"
+        last_line = done.err.decode("utf-8", "replace").strip().split("\n")[-1]
+        return f"{name} failed: {last_line[:200] or f'exit status {done.status}'}"
     return ""
 
 

@@ -32,7 +32,7 @@ TOKENS = re.compile(r"\w+|[<>=!+*/%&|^~?:-]+")
 SHA = re.compile(r"commit:([0-9a-f]{7,40})")
 
 
-class Told(NamedTuple):
+class CommitLead(NamedTuple):
     """One commit as the prompt shows it; `removed` and `added` may be empty."""
 
     source: str
@@ -44,7 +44,7 @@ class Told(NamedTuple):
     added: str
 
 
-def commits(services: Services, evidence: Evidence) -> list[Told]:
+def commits(services: Services, evidence: Evidence) -> list[CommitLead]:
     """The commits that the findings name, each with its most telling change."""
     shas = _named(evidence)[:MAX_COMMITS]
     if not shas or not services.tree.is_git:
@@ -53,7 +53,7 @@ def commits(services: Services, evidence: Evidence) -> list[Told]:
     found: dict[str, list[Patch]] = {}
     for patch in patches:
         found.setdefault(patch.commit.sha, []).append(patch)
-    return [_told(own[0].commit, own, evidence.words) for own in found.values()]
+    return [_lead(own[0].commit, own, evidence.words) for own in found.values()]
 
 
 def _named(evidence: Evidence) -> list[str]:
@@ -65,7 +65,7 @@ def _named(evidence: Evidence) -> list[str]:
     return list(dict.fromkeys(shas))
 
 
-def _told(commit: Commit, patches: Sequence[Patch], words: Iterable[str]) -> Told:
+def _lead(commit: Commit, patches: Sequence[Patch], words: Iterable[str]) -> CommitLead:
     wanted = re.compile("|".join(map(re.escape, words)) or "(?!)", re.IGNORECASE)
     changes = (
         (_score(removed, added, wanted), -number, patch.path, removed, added)
@@ -77,7 +77,9 @@ def _told(commit: Commit, patches: Sequence[Patch], words: Iterable[str]) -> Tol
     best = max((change for _, change in zip(range(MAX_PAIRS), changes, strict=False)), default=None)
     path, removed, added = best[2:] if best is not None else ("", "", "")
     body = " ".join(FORMAL.sub("", commit.body).split())
-    return Told(f"commit:{commit.sha[:9]}", commit.date, commit.subject, body, path, removed, added)
+    return CommitLead(
+        f"commit:{commit.sha[:9]}", commit.date, commit.subject, body, path, removed, added
+    )
 
 
 def _changes(hunk: Hunk) -> Iterator[tuple[str, str]]:

@@ -205,15 +205,15 @@ def _ranked(ranked: Ranked) -> dict[str, object]:
     }
 
 
-def _commit(told: history.Told) -> dict[str, object]:
+def _commit(lead: history.CommitLead) -> dict[str, object]:
     return {
-        "source": told.source,
-        "date": told.date,
-        "subject": line(told.subject),
-        "body": line(told.body, MAX_BODY),
-        "path": line(told.path),
-        "removed": line(told.removed),
-        "added": line(told.added),
+        "source": lead.source,
+        "date": lead.date,
+        "subject": line(lead.subject),
+        "body": line(lead.body, MAX_BODY),
+        "path": line(lead.path),
+        "removed": line(lead.removed),
+        "added": line(lead.added),
     }
 
 

@@ -61,14 +61,14 @@ def _before(commit: Commit, found: Sequence[Commit]) -> list[Commit]:
 def _fact(commit: Commit, before: Sequence[Commit], score: float) -> Found:
     if before and feature_commits.takes_back(commit, before[0]):
         first = before[0]  # whose subject the revert's repeats
-        text = f"{_told(first)}; reverted {commit.date[:7]}"
+        text = f"{_described(first)}; reverted {commit.date[:7]}"
     else:
         follows = (f"follows {one.date[:7]} {subject(one)}" for one in before)
-        text = "; ".join((_told(commit), *follows))
+        text = "; ".join((_described(commit), *follows))
     return Found(text, tuple(map(source, (commit, *before))), score)
 
 
-def _told(commit: Commit) -> str:
+def _described(commit: Commit) -> str:
     return f"{commit.date[:7]} {subject(commit)}: {feature_commits.files(commit)}"
 
 

@@ -25,7 +25,7 @@ def find(view: View) -> Iterator[Found]:
         sources = dict.fromkeys(
             _source(proof) for proof in (command.proof, *(n.proof for n in notes))
         )
-        yield Found(_told(command, notes), tuple(sources), 1 / (1 + rank))
+        yield Found(_described(command, notes), tuple(sources), 1 / (1 + rank))
 
 
 def _commands(view: View) -> list[Command]:
@@ -72,7 +72,7 @@ def _is_sound_note(note: Note) -> bool:
     return quoting.is_provable(note.text)
 
 
-def _told(command: Command, notes: list[Note]) -> str:
+def _described(command: Command, notes: list[Note]) -> str:
     where = f" in {command.folder}/" if command.folder else ""
     told = [f"{note.words}, {code(note.text)}" if note.words else code(note.text) for note in notes]
     return "; ".join((f'"{command.run}"{where}', *told))

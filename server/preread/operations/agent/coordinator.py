@@ -82,7 +82,7 @@ def order(
     chosen = request.id or name
     if not is_feature(chosen) or chosen.startswith("_"):
         raise PrereadError(
-            "E_USAGE", f"{chosen[:60]!a} is no id of a run.",
+            "E_USAGE", f"{chosen[:60]!a} is not a valid run id.",
             f"Lower-case letters, digits and single hyphens, at most {MAX_ID} characters.",
         )  # fmt: skip
     return Order(

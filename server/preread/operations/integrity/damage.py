@@ -1,6 +1,6 @@
 """What is wrong with the stored files, and how each of it is repaired.
 
-Nothing here is about what a person wrote: that is a matter of `check`, and of the person.
+What people wrote is not checked here, but by `check`, and only they repair it.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ SET_ASIDE = "it is moved to the backups"
 
 @dataclass(frozen=True)
 class Damage:
-    """Something that is not as it should be. Without `mend`, it takes a person."""
+    """Something that is damaged. Without `mend`, only a person can repair it."""
 
     path: Path
     code: str
@@ -72,7 +72,7 @@ def of_feature(services: Services, feature: str) -> Iterator[Damage]:
 
 
 def _is_newer(data: bytes) -> bool:
-    """Whether a manifest is one of a later version, which is none of our business."""
+    """Whether a manifest was written by a later version, which this one leaves alone."""
     import json
 
     with suppress(ValueError, RecursionError):
@@ -127,7 +127,7 @@ def _unlist(services: Services, manifest: Manifest, name: str) -> None:
 
 
 def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterator[Damage]:
-    """A hint for the gates that says something else than a look-up."""
+    """A hint for the gates that contradicts a look-up."""
     layout = services.layout
     path = layout.stale(feature)
     data = plain_bytes(path)
@@ -153,7 +153,7 @@ def _run_record(services: Services, feature: str) -> Iterator[Damage]:
 
 
 def of_project(services: Services) -> Iterator[Damage]:
-    """What is wrong beside the dossiers: the index, files that belong to none, marks."""
+    """Damage outside dossiers: the index, files that belong to no dossier, marks."""
     layout = services.layout
     yield from _index(services)
     yield from _orphans(services)

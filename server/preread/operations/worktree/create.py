@@ -90,7 +90,7 @@ def _preview(services: Services, request: CreateRequest, *, agent: bool) -> Prev
 def _wanted(repository: Repository, request: CreateRequest, *, agent: bool) -> Record:
     if request.issue is not None and not 0 < request.issue < MAX_ISSUE:
         raise PrereadError(
-            "E_ISSUE", f"{request.issue} is no number of an issue.", "They start at 1."
+            "E_ISSUE", f"{request.issue} is not an issue number.", "They start at 1."
         )
     feature = feature_name(request.feature) if request.feature else ""
     name = request.name

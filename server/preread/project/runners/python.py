@@ -78,11 +78,11 @@ def _keys(lines: list[str], opens: int) -> Iterator[tuple[str, int, int]]:
     """The keys of a section with the lines of their values: up to the next key or section."""
     key, start, last = "", 0, 0
     for number, line in enumerate(lines[opens:], opens + 1):
-        told = KEY.fullmatch(line) if not line[:1].isspace() else None
-        if told or line.startswith("["):
+        match = KEY.fullmatch(line) if not line[:1].isspace() else None
+        if match or line.startswith("["):
             if key:
                 yield key, start, last
-            key, start, last = (told[1], number, number) if told else ("", 0, 0)
+            key, start, last = (match[1], number, number) if match else ("", 0, 0)
         if line.startswith("["):
             return
         if line.strip() and not line.lstrip().startswith(("#", ";")):
