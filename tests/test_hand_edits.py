@@ -299,6 +299,14 @@ def test_the_history_tells_what_a_person_replaced(project: Path, cli: Cli) -> No
         assert "in 3 of 3 tests:" not in path.read_text()
 
 
+def test_after_a_lost_manifest_the_stale_reason_says_so(project: Path, cli: Cli) -> None:
+    file_of(project, "manifest.json").unlink()
+    without_anything(project)
+    cli("repair", cwd=project)
+    (found,) = cli("status", "--json", cwd=project).json["dossiers"]
+    assert found["why"] == "its manifest was lost, so what it was built with is unknown"
+
+
 def facts_by_author(cli: Cli, project: Path) -> dict[str, set[str]]:
     shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
     found: dict[str, set[str]] = {"person": set(), "build": set()}

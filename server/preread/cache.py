@@ -153,6 +153,9 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
 
 def _different_request(request: Request, build_key: BuildKey, manifest: Manifest) -> Iterator[str]:
     """How the request differs from the dossier's; omitted parts match anything."""
+    if not manifest.recipe:  # see `lost_manifests`
+        yield "its manifest was lost, so what it was built with is unknown"
+        return
     if LEVELS.index(manifest.level) < LEVELS.index(request.level):
         yield f"it was built at level {manifest.level}, not {request.level}"
     if request.ticket and request.ticket != manifest.ticket:
