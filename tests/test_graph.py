@@ -455,12 +455,13 @@ def test_a_walk_of_two_hops_and_a_path_are_those_of_networkx(tmp_path: Path, see
         connection.executemany(
             "INSERT INTO edges SELECT ?1, 'calls', ?2, ?3, '', 'located', 1.0", edges
         )
+        part = reading.Part(size)
         for start in range(size):
-            found = reading.around(connection, f"n{start}", [reading.Wanted()] * 2, size)
+            found = reading.around(connection, f"n{start}", [reading.Wanted()] * 2, part)
             far = nx.single_source_shortest_path_length(graph, start, cutoff=2)
             assert {node.id for node in found.nodes} == {f"n{node}" for node in far}
             end = chance.randrange(size)
-            way = reading.path(connection, f"n{start}", f"n{end}", reading.Wanted())
+            way = reading.path(connection, f"n{start}", f"n{end}", reading.Wanted(), part)
             length = way and len(way.nodes) - 1
             reachable = nx.has_path(graph, start, end)
             assert length == (nx.shortest_path_length(graph, start, end) if reachable else None)

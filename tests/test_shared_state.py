@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import time
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -174,15 +175,41 @@ async def test_a_result_without_pages_takes_no_limit_and_no_cursor(
     assert "has no pages" in done["error"]["message"]
 
 
-async def test_the_edges_of_a_walk_are_paged(loaded: Path) -> None:
-    state = {"method": "knowledge.query", "params": {"node": "checkout", "depth": 2}}
-    whole = await answer(loaded, state | {"options": {"limit": 1000}})
-    first = await answer(loaded, state | {"options": {"limit": 3}})
-    assert first["result"]["edges"] == whole["result"]["edges"][:3]
-    assert first["metadata"]["total"] == len(whole["result"]["edges"]) > 3
-    options = {"limit": 3, "cursor": first["metadata"]["next_cursor"]}
-    second = await answer(loaded, state | {"options": options})
-    assert second["result"]["edges"] == whole["result"]["edges"][3:6]
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"node": "checkout", "depth": 2},
+        {"node": "checkout", "depth": 2, "limit": 5},
+        {"node": "checkout", "to": "api/shop/money.py"},
+        {"kinds": ["fact", "file"]},
+        {"edges": ["cites", "belongs-to"]},
+    ],
+    ids=["around", "bounded", "path", "kinds", "edges"],
+)
+@pytest.mark.parametrize("limit", [1, 3])
+async def test_over_all_pages_of_a_walk_every_node_and_every_edge_comes_once(
+    loaded: Path, params: State, limit: int
+) -> None:
+    state: State = {"method": "knowledge.query", "params": params, "options": {"limit": 1000}}
+    whole = await answer(loaded, state)
+    nodes, edges, cursor = [], [], ""
+    while True:
+        options = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+        done = await answer(loaded, state | {"options": options})
+        assert len(done["result"]["nodes"] + done["result"]["edges"]) <= limit
+        nodes += done["result"]["nodes"]
+        ids = {one["id"] for one in nodes}
+        assert all({one["source"], one["target"]} <= ids for one in done["result"]["edges"])
+        edges += done["result"]["edges"]
+        if "next_cursor" not in done["metadata"]:
+            break
+        cursor = done["metadata"]["next_cursor"]
+    assert nodes == whole["result"]["nodes"]
+    assert len(nodes) == done["metadata"]["total"] == whole["result"]["total"]
+    by_text = partial(json.dumps, sort_keys=True)
+    assert sorted(edges, key=by_text) == sorted(whole["result"]["edges"], key=by_text)
+    other = state | {"params": {"kinds": ["decision"]}, "options": {"cursor": cursor}}
+    assert "does not belong to this call" in (await answer(loaded, other))["error"]["message"]
 
 
 @pytest.mark.parametrize("place", ["params", "metadata"])

@@ -177,20 +177,19 @@ def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, Sta
     options: State = {"limit": paging.MOST} if operation.pages else {}
     if options:
         state["options"] = options
-    items: list[object] = []
+    items: dict[str, list[object]] = {field: [] for field in operation.paged}
     while True:
         done = yield state
         result = _result(done)
         if result.get("status") == "building":
             continue
-        items += result.get(operation.pages) or []
+        for field in operation.paged:
+            items[field] += result.get(field) or []
         cursor = done.get("metadata", {}).get("next_cursor")
         if not cursor:
             break
         state = state | {"options": {**options, "cursor": cursor}}
-    if operation.pages:
-        result = result | {operation.pages: items}
-    return _reply(operation.reply, result)
+    return _reply(operation.reply, result | items)
 
 
 def _result(done: State) -> dict[str, Any]:

@@ -41,7 +41,20 @@ class Found(NamedTuple):
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    total: int = 0  # nodes, within the limit
     is_cut: bool = False
+
+
+class Part(NamedTuple):
+    """Which nodes of an answer to return, in its order: at most `limit`, of those a window."""
+
+    limit: int
+    begin: int = 0
+    size: int = MAX_VISITED
+
+    @property
+    def end(self) -> int:
+        return self.begin + self.size
 
 
 class _Link(NamedTuple):
@@ -78,7 +91,7 @@ def like(connection: sqlite3.Connection, wanted: str) -> list[str]:
 
 def listed(
     connection: sqlite3.Connection, kinds: Sequence[NodeKind], text: str, confidence: float,
-    limit: int,
+    part: Part,
 ) -> Found:  # fmt: skip
     """The nodes of the given kinds, or of all, whose names contain every word of a text.
 
@@ -88,10 +101,13 @@ def listed(
     where = ["n.confidence >= ?", *["instr(lower(n.name), ?)"] * len(words)]
     where += [f"n.kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
     order = "length(n.name), n.key" if words else "n.key"
-    sql = f"""SELECT {NODE} FROM nodes n WHERE {" AND ".join(where)}
-        ORDER BY {order} LIMIT ?"""  # noqa: S608
-    rows = connection.execute(sql, (confidence, *words, *kinds, limit + 1)).fetchall()
-    return Found(tuple(map(_node, rows[:limit])), (), len(rows) > limit)
+    found, values = f"FROM nodes n WHERE {' AND '.join(where)}", (confidence, *words, *kinds)
+    [there] = connection.execute(f"SELECT count(*) {found}", values).fetchone()
+    total = min(there, part.limit)
+    sql = f"SELECT {NODE} {found} ORDER BY {order} LIMIT ? OFFSET ?"
+    count = max(0, min(part.end, total) - part.begin)
+    rows = connection.execute(sql, (*values, count, part.begin))
+    return Found(tuple(map(_node, rows)), (), total, there > total)
 
 
 def related(
@@ -99,20 +115,20 @@ def related(
     edges: Sequence[EdgeKind],
     kinds: Sequence[NodeKind],
     confidence: float,
-    limit: int,
+    part: Part,
 ) -> Found:
-    """The edges of some kinds between nodes of some kinds, the surest first."""
+    """The nodes at the ends of edges of some kinds, between nodes of some kinds; surest first."""
     marks, ends = ", ".join("?" * len(edges)), ", ".join("?" * len(kinds))
     between = f"AND s.kind IN ({ends}) AND t.kind IN ({ends})" if kinds else ""
     sql = f"""SELECT e.source, e.kind, e.target, e.cited, e.state, e.confidence FROM edges e
         JOIN nodes s ON s.id = e.source JOIN nodes t ON t.id = e.target
         WHERE e.kind IN ({marks}) AND e.confidence >= ? {between}
         ORDER BY e.confidence DESC, s.key, t.key LIMIT ?"""  # noqa: S608
-    values = (*edges, confidence, *kinds, *kinds, limit + 1)
+    values = (*edges, confidence, *kinds, *kinds, MAX_VISITED + 1)
     links = [_Link(*row) for row in connection.execute(sql, values)]
-    shown = links[:limit]
-    rows = dict.fromkeys(row for link in shown for row in link.ends)
-    return _found(connection, list(rows), shown, is_cut=len(links) > limit)
+    rows = list(dict.fromkeys(row for link in links[:MAX_VISITED] for row in link.ends))
+    found = _part(connection, rows, links[:MAX_VISITED], part)
+    return found._replace(is_cut=found.is_cut or len(links) > MAX_VISITED)
 
 
 # The walk for a feature's graph: its facts, what they cite, and what is related to that.
@@ -127,7 +143,7 @@ def around(
     connection: sqlite3.Connection,
     start: str,
     steps: Sequence[Wanted],
-    limit: int,
+    part: Part,
     kinds: Sequence[NodeKind] = (),
     between: tuple[EdgeKind, ...] = (),
 ) -> Found:
@@ -141,18 +157,38 @@ def around(
         if not frontier or len(reached) > MAX_VISITED:
             break
     chosen = _of_kinds(connection, reached, kinds)
-    shown = [first, *(row for row in chosen if row != first)][: limit + 1]
-    inside = set(shown)
+    # the node itself does not count
+    part = part._replace(limit=part.limit + 1)
+    rows = [first, *(row for row in chosen if row != first)]
+    shown = rows[: part.limit][part.begin : part.end]
     within = Wanted(edges=between, direction="out", confidence=steps[0].confidence)
-    links = [one for one in _links(connection, shown, within) if one.target in inside]
-    return _found(connection, shown, links, is_cut=len(chosen) > len(shown))
+    links = list(_links(connection, shown, within))
+    if part.begin:  # and the edges from nodes of earlier pages
+        inside = set(shown)
+        into = _links(connection, shown, within._replace(direction="in"))
+        links += [one for one in into if one.source not in inside]
+    return _part(connection, rows, links, part)
+
+
+def _part(
+    connection: sqlite3.Connection, rows: list[int], links: Iterable[_Link], part: Part
+) -> Found:
+    """The nodes of a part, with the edges between them and to the nodes before them."""
+    total = min(len(rows), part.limit)
+    until = rows[:total][: part.end]
+    shown, before = until[part.begin :], set(until[: part.begin])
+    inside = before.union(shown)
+    own = [one for one in links if inside.issuperset(one.ends) and not before.issuperset(one.ends)]
+    return _found(connection, shown, own, total, is_cut=len(rows) > total)
 
 
 Ways = dict[int, int | None]  # node -> the node from which it was reached
 
 
-def path(connection: sqlite3.Connection, start: str, end: str, wanted: Wanted) -> Found | None:
-    """One of the shortest paths between two nodes, in order; None if there is none.
+def path(
+    connection: sqlite3.Connection, start: str, end: str, wanted: Wanted, part: Part
+) -> Found | None:
+    """One of the shortest paths between two nodes, in its order; None without any.
 
     A bidirectional search: each step extends the smaller frontier.
     """
@@ -171,7 +207,7 @@ def path(connection: sqlite3.Connection, start: str, end: str, wanted: Wanted) -
         return None
     rows = [*reversed(_way(ways[0], met)), *_way(ways[1], met)[1:]]
     links = [_between(connection, one, other, wanted) for one, other in pairwise(rows)]
-    return _found(connection, rows, links, is_cut=False)
+    return _part(connection, rows, links, part)
 
 
 def _step(
@@ -267,9 +303,15 @@ def _nodes(connection: sqlite3.Connection, rows: Iterable[int]) -> Iterator[tupl
 
 
 def _found(
-    connection: sqlite3.Connection, rows: list[int], links: Iterable[_Link], *, is_cut: bool
+    connection: sqlite3.Connection,
+    rows: list[int],
+    links: Sequence[_Link],
+    total: int,
+    *,
+    is_cut: bool,
 ) -> Found:
-    found = {row[0]: _node(row) for row in _nodes(connection, rows)}
+    ends = dict.fromkeys(row for link in links for row in link.ends)  # of earlier pages too
+    found = {row[0]: _node(row) for row in _nodes(connection, dict.fromkeys([*rows, *ends]))}
     nodes = tuple(found[row] for row in rows if row in found)
     edges = (
         Edge(
@@ -283,7 +325,7 @@ def _found(
         for link in links
         if link.source in found and link.target in found
     )
-    return Found(nodes, tuple(edges), is_cut)
+    return Found(nodes, tuple(edges), total, is_cut)
 
 
 def _node(row: Sequence[object]) -> Node:

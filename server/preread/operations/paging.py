@@ -12,7 +12,21 @@ from preread.errors import PrereadError
 # Unless the caller says how many: items, and their characters as JSON, about 10,000 tokens.
 PAGE, MAX_CHARS = 50, 40_000
 MOST = 1000  # items that it may ask for
-CURSOR = re.compile(r"(\d{1,9})-([0-9a-f]{8})")
+CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?-([0-9a-f]{8})")
+
+
+class Place(NamedTuple):
+    """Where a page begins: at an item of the list, after some of what belongs to that item."""
+
+    item: int = 0
+    skipped: int = 0  # of a list that is read in windows: the item itself, then its edges
+
+
+class Window(NamedTuple):
+    """Which items of its list an operation has to read for a page."""
+
+    begin: int
+    size: int
 
 
 class Page(NamedTuple):
@@ -23,31 +37,66 @@ class Page(NamedTuple):
     next_cursor: str  # empty after the last page
 
 
-def page(
-    result: Mapping[str, Any],
-    field: str,
-    call: Mapping[str, Any],
-    limit: int | None,
-    cursor: str,
-) -> Page:
-    """The part of `result[field]` that begins at `cursor`; `call` is the method with its params.
+def mark_of(call: Mapping[str, Any]) -> str:
+    """What a call's cursors end in; `call` is the method with its params."""
+    return hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()[:8]
 
-    Raises E_USAGE for a cursor of another call.
-    """
-    mark = hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()[:8]
-    match = CURSOR.fullmatch(cursor) if cursor else None
-    if cursor and (match is None or match[2] != mark):
+
+def place(cursor: str, mark: str) -> Place:
+    """Where the page of a cursor begins. Raises E_USAGE for a cursor of another call."""
+    if not cursor:
+        return Place()
+    match = CURSOR.fullmatch(cursor)
+    if match is None or match[3] != mark:
         raise PrereadError(
             "E_USAGE",
             "The cursor does not belong to this call.",
             "Repeat the call with the same method and params, and `metadata.next_cursor` of its "
             "last reply; or leave the cursor out to begin again.",
         )
-    begin = int(match[1]) if match else 0
+    return Place(int(match[1]), int(match[2] or 0))
+
+
+def window(at: Place, limit: int | None) -> Window:
+    """The items of a page that begins there, and no more than it could hold."""
+    return Window(at.item, limit or PAGE)
+
+
+def page(result: Mapping[str, Any], field: str, at: Place, limit: int | None, mark: str) -> Page:
+    """The part of `result[field]` that begins `at` a place."""
     items = result.get(field) or []
-    end = begin + (limit or _fitting(items[begin : begin + PAGE]))
+    end = at.item + (limit or _fitting(items[at.item : at.item + PAGE]))
     following = f"{end}-{mark}" if end < len(items) else ""
-    return Page({**result, field: items[begin:end]}, len(items), following)
+    return Page({**result, field: items[at.item : end]}, len(items), following)
+
+
+def page_of_graph(result: Mapping[str, Any], at: Place, limit: int | None, mark: str) -> Page:
+    """A page of nodes and edges that were read in the window `at` a place.
+
+    Each node is an item, followed by its edges to itself and to nodes before it: over all pages
+    every node and every edge comes once. `result["total"]` counts the nodes outside the window too.
+    """
+    nodes: list[dict[str, Any]] = result["nodes"]
+    positions = {node["id"]: position for position, node in enumerate(nodes)}
+    groups: list[list[tuple[str, dict[str, Any]]]] = [[("nodes", node)] for node in nodes]
+    for edge in result["edges"]:
+        later = max(positions.get(edge[end], -1) for end in ("source", "target"))
+        groups[later].append(("edges", edge))
+    for group in groups:  # in an order that does not depend on the window
+        group[1:] = sorted(group[1:], key=lambda item: json.dumps(item, sort_keys=True))
+    places = [
+        Place(at.item + index, order)
+        for index, group in enumerate(groups)
+        for order in range(len(group))
+    ][at.skipped :]
+    items = [item for group in groups for item in group][at.skipped :]
+    size = limit or _fitting([item for _, item in items[:PAGE]])
+    shown: dict[str, list[dict[str, Any]]] = {"nodes": [], "edges": []}
+    for field, item in items[:size]:
+        shown[field].append(item)
+    after = places[size] if size < len(places) else Place(at.item + len(nodes))
+    following = f"{after.item}.{after.skipped}-{mark}" if after.item < result["total"] else ""
+    return Page({**result, **shown}, result["total"], following)
 
 
 def _fitting(items: Sequence[Any]) -> int:

@@ -19,6 +19,7 @@ from preread.settings import Effect
 
 if TYPE_CHECKING:
     from preread.jobs import Caller, Jobs
+    from preread.operations.paging import Window
     from preread.unchanged import Unchanged
 
 T = TypeVar("T")
@@ -92,6 +93,7 @@ class Context:
     reply_cache: ReplyCache[Any] | None = None  # by start and request; only a server has one
     unchanged: "Unchanged | None" = None  # likewise, and a client in this process
     by: str = PERSON  # for the audit log: `person`, or the name of an agent's client
+    window: "Window | None" = None  # of an operation that reads no more than a page; None: all
 
     @property
     def is_agent(self) -> bool:
@@ -144,6 +146,7 @@ class Operation:
     immediate: Callable[[Services, Any], Any] | None = None
     people_only: bool = False  # agents are not offered it, and may not call it
     pages: str = ""  # the reply's list that is returned page by page
+    reads_window: bool = False  # only what `Context.window` has of `nodes`, with their `edges`
     # What it would change, with nothing touched; required of every `write` that can be previewed.
     preview: Callable[[Context, Any], Awaitable["Preview"]] | None = None
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
@@ -151,6 +154,11 @@ class Operation:
     @property
     def category(self) -> str:
         return self.name.partition(".")[0]
+
+    @property
+    def paged(self) -> tuple[str, ...]:
+        """The reply's lists that a page has a part of."""
+        return ("nodes", "edges") if self.reads_window else (self.pages,) if self.pages else ()
 
 
 async def in_thread(

@@ -144,7 +144,11 @@ class Calls:
         request = parse(operation.request, params, operation.name)
         options, metadata = state.options, dict(state.metadata)
         _check_paging(operation, options)
-        context = replace(self.context)  # a chain's next call looks for the project again
+        mark = paging.mark_of({"method": operation.name, "params": state.params})
+        at = paging.place(options.cursor or "", mark)
+        window = paging.window(at, options.limit) if operation.reads_window else None
+        # a copy: a chain's next call looks for the project again
+        context = replace(self.context, window=window)
         if options.dry_run and operation.effect != "read":
             reply: Model = await _preview(context, operation, request)
             name = ""  # a dry run is not recorded
@@ -155,8 +159,10 @@ class Calls:
         given, after = (link.params, link.after) if link else (params, None)
         self.made[place] = Made({"method": name, "params": given}, result, after)
         if operation.pages and operation.pages in result:
-            call = {"method": operation.name, "params": state.params}
-            page = paging.page(result, operation.pages, call, options.limit, options.cursor or "")
+            if operation.reads_window:
+                page = paging.page_of_graph(result, at, options.limit, mark)
+            else:
+                page = paging.page(result, operation.pages, at, options.limit, mark)
             result = page.result
             metadata["total"] = page.total
             if page.next_cursor:

@@ -9,7 +9,7 @@ from pydantic import Field
 from preread.errors import PrereadError
 from preread.graph import drawing
 from preread.graph.model import Edge, Node
-from preread.graph.reading import ABOUT_FEATURE, Found, around
+from preread.graph.reading import ABOUT_FEATURE, Found, Part, around
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.models import Model
@@ -89,7 +89,7 @@ def _found(services: Services, request: GraphRequest) -> tuple[str, Found]:
 
     def work(connection: Connection) -> Found:
         start = reading.find(connection, f"feature:{feature}").id
-        return around(connection, start, steps, request.limit)
+        return around(connection, start, steps, Part(request.limit))
 
     return feature, reading.current(services, work)
 

@@ -6,9 +6,20 @@ from pydantic import Field
 
 from preread.errors import PrereadError
 from preread.graph.model import Edge, EdgeKind, Node, NodeKind
-from preread.graph.reading import Direction, Found, Wanted, around, listed, path, related
+from preread.graph.reading import (
+    MAX_VISITED,
+    Direction,
+    Found,
+    Part,
+    Wanted,
+    around,
+    listed,
+    path,
+    related,
+)
 from preread.models import Model
 from preread.operations.knowledge import reading
+from preread.operations.paging import Window
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 
@@ -24,22 +35,23 @@ class QueryRequest(RequestModel):
     direction: Direction = Field("both", description="Follow edges out of a node, into it, both.")
     depth: int = Field(1, ge=1, le=6, description="How many edges away from the node.")
     confidence: float = Field(0.0, ge=0, le=1, description="The minimum confidence of edges.")
-    limit: int = Field(50, ge=1, le=1000, description=reading.LIMIT)
+    limit: int = Field(MAX_VISITED, ge=1, le=MAX_VISITED, description=reading.LIMIT)
 
 
 class QueryReply(Model):
     """A part of the graph, nearest nodes first; of a path, in its order."""
 
     nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[Edge, ...] = Field(description="Between these nodes, and to those before them.")
+    total: int = Field(description="How many nodes there are, on all pages.")
     cut: bool = Field(description="Whether there are more nodes than the limit.")
 
 
 async def query(context: Context, request: QueryRequest) -> QueryReply:
-    return await in_thread(context, context.services(), _query, request)
+    return await in_thread(context, context.services(), _query, request, context.window)
 
 
-def _query(services: Services, request: QueryRequest) -> QueryReply:
+def _query(services: Services, request: QueryRequest, window: Window | None) -> QueryReply:
     lists = request.kinds or request.edges or request.name.strip()
     if request.node is None and (request.to is not None or not lists):
         raise PrereadError(
@@ -47,23 +59,24 @@ def _query(services: Services, request: QueryRequest) -> QueryReply:
             "knowledge.query needs `node`, or else `kinds`, `name` or `edges`.",
             'Like {"node": "checkout", "depth": 2} or {"kinds": ["decision"]}.',
         )
-    found = reading.current(services, lambda connection: _found(connection, request))
-    return QueryReply(nodes=found.nodes, edges=found.edges, cut=found.is_cut)
+    part = Part(request.limit, *(window or ()))
+    found = reading.current(services, lambda connection: _found(connection, request, part))
+    return QueryReply(nodes=found.nodes, edges=found.edges, total=found.total, cut=found.is_cut)
 
 
-def _found(connection: sqlite3.Connection, request: QueryRequest) -> Found:
-    sure, limit = request.confidence, request.limit
+def _found(connection: sqlite3.Connection, request: QueryRequest, part: Part) -> Found:
+    sure = request.confidence
     if request.node is None:
         if request.edges:
-            return related(connection, request.edges, request.kinds, sure, limit)
-        return listed(connection, request.kinds, request.name, sure, limit)
+            return related(connection, request.edges, request.kinds, sure, part)
+        return listed(connection, request.kinds, request.name, sure, part)
     start = reading.find(connection, request.node).id
     wanted = Wanted(request.edges, request.direction, sure)
     if request.to is None:
         steps = (wanted,) * request.depth
-        return around(connection, start, steps, limit, request.kinds, request.edges)
+        return around(connection, start, steps, part, request.kinds, request.edges)
     end = reading.find(connection, request.to).id
-    found = path(connection, start, end, wanted)
+    found = path(connection, start, end, wanted, part)
     if found is None:
         raise PrereadError(
             "E_NOT_FOUND",
@@ -81,5 +94,6 @@ OPERATION = Operation(
     doc="Query the knowledge graph: around a node, a path to another one, or all of a kind.",
     example="""preread call knowledge.query '{"node": "checkout", "depth": 2}'""",
     run=query,
-    pages="edges",  # `limit` bounds the nodes
+    pages="nodes",
+    reads_window=True,
 )
