@@ -35,7 +35,7 @@ class QueryRequest(RequestModel):
     direction: Direction = Field("both", description="Follow edges out of a node, into it, both.")
     depth: int = Field(1, ge=1, le=6, description="How many edges away from the node.")
     confidence: float = Field(0.0, ge=0, le=1, description="The minimum confidence of edges.")
-    limit: int = Field(MAX_VISITED, ge=1, le=MAX_VISITED, description=reading.LIMIT)
+    limit: int = Field(1000, ge=1, le=MAX_VISITED, description=reading.LIMIT)
 
 
 class QueryReply(Model):
