@@ -309,10 +309,11 @@ async def test_every_line_of_an_export_says_its_rule_and_where_it_is(loaded: Pat
     }  # fmt: skip
 
 
-async def test_each_measure_tells_how_far_it_is_and_can_be_cancelled(
+async def test_each_measure_and_export_tells_how_far_it_is_and_can_be_cancelled(
     loaded: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr("preread.services.TICK", 0)
+    monkeypatch.setattr("preread.literature.exports.ROUND", 1)
     graph = (await called(loaded, "graph.build", threshold=0.5))["graph"]
 
     async def report(message: str, done: float, total: float) -> None:
@@ -320,12 +321,18 @@ async def test_each_measure_tells_how_far_it_is_and_can_be_cancelled(
         if len(told) == stop_at:
             scope.cancel()
 
-    for measure, said in {
+    measures = {
         "degree": "reading the graph", "bridges": "bridges: nodes",
         "pagerank": "PageRank: round", "betweenness": "betweenness: shortest paths",
         "communities": "communities: nodes that may change", "over_time": "reading the graph",
-    }.items():  # fmt: skip
-        given = {"method": "graph.analyse", "params": {"graph": graph, "analysis_type": measure}}
+    }  # fmt: skip
+    forms = {
+        "graphml": "writing the edges", "csv": "writing the edges", "json-ld": "writing the records"
+    }  # fmt: skip
+    calls = [("graph.analyse", "analysis_type", *row) for row in measures.items()]
+    calls += [("graph.export", "format", *row) for row in forms.items()]
+    for method, name, value, said in calls:
+        given = {"method": method, "params": {"graph": graph, name: value}}
         told, stop_at = [], 0
         assert "error" not in await answer(loaded, given, report=report)
         assert said in told

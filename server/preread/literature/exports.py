@@ -4,13 +4,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from preread.documents.references import Reference, references
 from preread.literature.extraction import Paper
 from preread.literature.measured import REFERENCE, confidence
+from preread.literature.measures import Tell
 from preread.literature.model import Entity, Shown
 from preread.literature.network import Link, Network
 from preread.literature.rules import EDITION
@@ -21,6 +22,8 @@ TYPES = {"PERSON": "Person", "ORG": "Organization", "WORK": "CreativeWork",
          "DOCUMENT": "CreativeWork"}  # fmt: skip
 ADDRESSES = frozenset({"doi", "url", "source"})  # BibTeX fields that LaTeX takes as they are
 PROPERTIES = {"cites": "citation", "mentions": "mentions"}
+ROUND = 1000  # records written between two reports of progress
+T = TypeVar("T")
 
 
 class Work(NamedTuple):
@@ -37,7 +40,15 @@ def works(papers: Iterable[Paper]) -> list[Work]:
     ]
 
 
-def graphml(found: Network) -> str:
+def _reported(items: Sequence[T], tell: Tell, message: str) -> Iterator[T]:
+    """The items; every so often, says how many of them are done."""
+    for place, item in enumerate(items):
+        if not place % ROUND:
+            tell(message, place, len(items))
+        yield item
+
+
+def graphml(found: Network, tell: Tell) -> str:
     keys = "".join(
         f'<key id="{name}" for="{whose}" attr.name="{name}" attr.type="{type_}"/>\n'
         for name, whose, type_ in (("name", "node", "string"), ("kind", "all", "string"),
@@ -47,11 +58,11 @@ def graphml(found: Network) -> str:
     )  # fmt: skip
     nodes = "".join(
         f'<node id="n{place}">{_data(name=one.name, **_common(one))}</node>\n'
-        for place, one in enumerate(found.nodes)
+        for place, one in enumerate(_reported(found.nodes, tell, "writing the nodes"))
     )
     edges = "".join(
         f'<edge source="n{one.source}" target="n{one.target}">{_data(**_common(one))}</edge>\n'
-        for one in found.edges
+        for one in _reported(found.edges, tell, "writing the edges")
     )
     digests = " ".join(f"{path}@{digest}" for path, digest in found.made.documents.items())
     made = _data(made_by=found.made.by, documents=digests)
@@ -81,7 +92,7 @@ def _printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
 
 
-def table(found: Network) -> str:
+def table(found: Network, tell: Tell) -> str:
     """The edges as CSV; cells that a spreadsheet would run as formulas get an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -99,7 +110,7 @@ def table(found: Network) -> str:
             "lines",
         )
     )
-    for one in found.edges:
+    for one in _reported(found.edges, tell, "writing the edges"):
         source, target = found.nodes[one.source], found.nodes[one.target]
         row = (
             source.name,
@@ -119,17 +130,17 @@ def table(found: Network) -> str:
     return out.getvalue()
 
 
-def json_ld(found: Network) -> str:
+def json_ld(found: Network, tell: Tell) -> str:
     """Each edge is a property of its source, and a statement with what shows it."""
     graph: list[dict[str, Any]] = [
         {"@id": f"_:n{place}", "@type": TYPES.get(one.kind, "DefinedTerm"), "name": one.name,
          "additionalType": one.kind, **_statement(one)}
         for place, one in enumerate(found.nodes)
     ]  # fmt: skip
-    for place, one in enumerate(found.edges):
+    for place, one in enumerate(_reported(found.edges, tell, "writing the edges")):
         key = PROPERTIES.get(one.kind, f"preread:{one.kind}")
         node, target = graph[one.source], {"@id": f"_:n{one.target}"}
-        node[key] = [*node.get(key, []), target]
+        node.setdefault(key, []).append(target)
         graph.append(
             {"@id": f"_:e{place}", "@type": "rdf:Statement", "rdf:predicate": {"@id": _iri(key)},
              "rdf:subject": {"@id": f"_:n{one.source}"}, "rdf:object": target, **_statement(one)}
@@ -138,7 +149,10 @@ def json_ld(found: Network) -> str:
     based = [f"{path}@{digest}" for path, digest in made.documents.items()]
     graph.append({"@id": "_:graph", "@type": "Dataset", "version": made.by, "isBasedOn": based})
     context = {"@vocab": VOCABULARY, "preread": RELATIONS, "rdf": RDF}
-    return json.dumps({"@context": context, "@graph": graph}, indent=1, ensure_ascii=False)
+    records = ",\n".join(
+        json.dumps(one, ensure_ascii=False) for one in _reported(graph, tell, "writing the records")
+    )
+    return f'{{"@context": {json.dumps(context)}, "@graph": [\n{records}\n]}}'
 
 
 def _iri(key: str) -> str:
@@ -200,7 +214,7 @@ def _braced(field: str, text: str) -> str:
     return re.sub(r"([&%$#_])", r"\\\1", plain)
 
 
-OF_GRAPH: dict[str, Callable[[Network], str]] = {
+OF_GRAPH: dict[str, Callable[[Network, Tell], str]] = {
     "graphml": graphml, "csv": table, "json-ld": json_ld,
 }  # fmt: skip
 OF_WORKS: dict[str, Callable[[list[Work]], str]] = {"bibtex": bibtex, "csl-json": csl_json}

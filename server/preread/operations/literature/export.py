@@ -37,7 +37,7 @@ def _export(services: Services, request: ExportRequest) -> ExportReply:
     found = network.kept(services.layout, request.graph, tell)
     tell(f"writing {request.format}")
     if request.format in exports.OF_GRAPH:
-        return ExportReply(text=exports.OF_GRAPH[request.format](found), made=found.made)
+        return ExportReply(text=exports.OF_GRAPH[request.format](found, tell), made=found.made)
     papers = shared.papers(services, found.made.documents).papers
     text = exports.OF_WORKS[request.format](exports.works(papers))
     return ExportReply(text=text, made=found.made)

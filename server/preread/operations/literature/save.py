@@ -49,12 +49,13 @@ def _files(
     services: Services, context: Context, request: SaveRequest
 ) -> tuple[shared.Found, dict[str, str]]:
     read, found = shared.network_of(context, services, request)
-    told = report.written(found, services.progress.tick)
+    tell = services.progress.tick
+    told = report.written(found, tell)
     works = exports.works(read.papers)
     return read, {
         "report.md": told.markdown,
         **{one.name: one.svg for one in told.figures},
-        **{name: exports.OF_GRAPH[form](found) for form, name in OF_GRAPH.items()},
+        **{name: exports.OF_GRAPH[form](found, tell) for form, name in OF_GRAPH.items()},
         **{name: exports.OF_WORKS[form](works) for form, name in OF_WORKS.items() if works},
     }
 
