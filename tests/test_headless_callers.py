@@ -4,7 +4,7 @@ import json
 import sys
 import threading
 from collections import Counter
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import anyio
 import anyio.to_thread
@@ -235,6 +235,32 @@ def test_of_two_commands_at_one_moment_one_runs_the_program_for_both(claude, api
     replies = [json.loads(ended(process).out) for process in processes]
     assert sorted(reply["state"] for reply in replies) in (["built", "cached"], ["built", "joined"])
     assert len({reply["dossier"] for reply in replies}) == 1
+    assert len(sessions(api)) == len(ledger(project)) == 1
+    assert left_behind(project) == []
+
+
+async def test_a_hundred_callers_in_four_servers_get_one_build_and_equal_replies(
+    claude, api, tmp_path
+):
+    project, env = small(tmp_path / "p", PASSING), headless(claude, api, tmp_path, **CALM)
+    held, replies = Held(writing(STANDARD)), []
+    api.play(held)
+    with anyio.fail_after(BOUND):
+        async with AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(connect(project, env=env)) for _ in range(4)]
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            for client in clients:
+                for _ in range(25):
+                    tasks.start_soon(kept, replies, load(client))
+            await waited(api, bool)
+            for client in clients:
+                await client.list_tools()  # what was sent before it has begun
+            held.let_go()
+    assert Counter(reply["state"] for reply in replies)["built"] == 1
+    assert {reply["state"] for reply in replies} <= {"built", "joined", "cached"}
+    for reply in replies:  # how and how soon its caller got it; all else is equal
+        del reply["state"], reply["stats"]["seconds"]
+    assert replies == [replies[0]] * 100
     assert len(sessions(api)) == len(ledger(project)) == 1
     assert left_behind(project) == []
 
