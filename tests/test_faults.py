@@ -1,5 +1,6 @@
 """Failing reads: one file operation fails, at any point. What cannot be read is never absent."""
 
+import errno
 import json
 import os
 import shutil
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from _fake_claude import GOOD, FakeClaude
 from _files_project import program, program_environ
-from _processes import small
+from _processes import left_behind, small
 from conftest import Cli
+from preread.layout import Layout
 
 HERE = Path(__file__).parent
 
@@ -35,27 +38,31 @@ def test_one_failed_operation_never_leaves_a_mix_nor_an_unexpected_error(tmp_pat
 
 
 FAULT = """
-import errno, os, sys
+import os, re, sys
 import sitecustomize_of_tests
+fault = re.compile(os.environ["FAULT"] + "$")
+events = os.environ["FAULT_EVENTS"].split()
+number = int(os.environ["FAULT_ERRNO"])
 def fail(event, arguments):
-    if event in {"open", "os.listdir", "os.scandir"} and isinstance(arguments[0], str | os.PathLike):
+    if event in events and isinstance(arguments[0], str | os.PathLike):
         path = os.fspath(arguments[0])
-        if path.endswith(os.environ["FAULT"]):
-            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        if fault.search(path):
+            raise OSError(number, os.strerror(number), path)
 sys.addaudithook(fail)
 """
 
 
 @pytest.fixture
 def failing(tmp_path: Path) -> dict[str, str]:
-    """An environment in which every process cannot read what `FAULT` names."""
+    """An environment in which every process cannot read what the pattern `FAULT` matches."""
     folder = tmp_path / "fault"
     folder.mkdir()
     guard = HERE / "guard" / "sitecustomize.py"
     shutil.copy(guard, folder / "sitecustomize_of_tests.py")
     (folder / "sitecustomize.py").write_text(FAULT)
     path = os.pathsep.join((str(folder), str(HERE.parent / "server")))
-    return {"PYTHONPATH": path}
+    events = "open os.listdir os.scandir"
+    return {"PYTHONPATH": path, "FAULT_EVENTS": events, "FAULT_ERRNO": str(errno.EIO)}
 
 
 @pytest.fixture
@@ -132,6 +139,75 @@ def test_what_nothing_works_without_stops_the_build_with_its_name(
     assert (done.status, done.json["code"]) == (1, "E_READ"), done
     assert done.json["details"]["path"].endswith(str(path.relative_to(project)))
     assert texts(project) == before
+
+
+LOGIN = ".project/context/login"
+LISTED = {
+    "load login": errno.EIO,
+    "load login --force": errno.EMFILE,
+    "status": errno.EACCES,
+    "check login": errno.EMFILE,
+    "repair": errno.EIO,
+    "remove login": errno.EACCES,
+}
+
+
+@pytest.mark.parametrize("command", LISTED)
+def test_a_folder_that_cannot_be_opened_is_named_and_loses_nothing(
+    cli: Cli, project: Path, failing: dict[str, str], command: str
+) -> None:
+    number = LISTED[command]
+    assert cli("load", "login", cwd=project).status == 0
+    before = texts(project)
+    fault = {"FAULT": f"/{LOGIN}|/staging|/context", "FAULT_ERRNO": str(number)}
+    done = cli(*command.split(), "--json", cwd=project, env=failing | fault)
+    assert (done.status, done.json["code"]) == (1, "E_READ"), done
+    assert os.strerror(number).lower() in done.json["message"]
+    assert texts(project) == before
+    done = cli("load", "login", "--json", cwd=project)
+    assert (done.json["state"], done.json["warnings"]) == ("cached", [])
+
+
+@pytest.mark.parametrize("prompt", ["own", "project's"])
+def test_without_a_temporary_folder_there_is_a_map_and_the_reason(
+    cli: Cli, project: Path, failing: dict[str, str], tmp_path: Path, prompt: str
+) -> None:
+    """With no descriptor left, Python says that there is no folder for temporary files."""
+    fake = FakeClaude(tmp_path / "fake", GOOD)
+    if prompt != "own":
+        template = project / ".project" / "prompts" / "context-builder.md.j2"
+        template.parent.mkdir()
+        shutil.copy(HERE.parent / "prompts" / template.name, template)
+    temporary = {
+        "FAULT": "/(tmp|small)/([a-z0-9_]{8}|preread-[^/]*)",
+        "FAULT_EVENTS": "open os.mkdir",
+        "FAULT_ERRNO": str(errno.EMFILE),
+    }
+    env = {"PREREAD_CLAUDE": str(fake.path)}
+    arguments = ["load", "login", "--level", "standard", "--json"]
+    done = cli(*arguments, cwd=project, env=failing | temporary | env)
+    assert (done.status, done.json["status"], done.json["code"]) == (0, "degraded", "E_WRITE")
+    told = " ".join(done.json["warnings"])
+    assert "the folder for temporary files cannot be written: No usable temporary" in told
+    assert ("own template was used instead" in told) == (prompt != "own")
+    assert fake.started() == set()
+    assert cli(*arguments, "--force", cwd=project, env=env).json["status"] == "ok"
+
+
+@pytest.mark.parametrize("place", ["/building/login", "/staging/[^/]*", "/context/login.*"])
+def test_a_disk_that_is_read_only_for_a_while_leaves_no_running_build(
+    cli: Cli, project: Path, failing: dict[str, str], place: str
+) -> None:
+    fault = {
+        "FAULT": place,
+        "FAULT_EVENTS": "os.mkdir os.rename os.remove",
+        "FAULT_ERRNO": str(errno.EROFS),
+    }
+    assert cli("load", "login", cwd=project, env=failing | fault).status == 0
+    hint = Layout(project).building("login")
+    assert hint.exists() == ("building" in place)  # only where it cannot be removed
+    assert cli("load", "login", "--json", cwd=project).json["status"] == "ok"
+    assert left_behind(project) == []
 
 
 def test_a_reports_folder_that_cannot_be_listed_degrades_the_dossier_until_it_can_be(

@@ -8,9 +8,11 @@ import hashlib
 import json
 import os
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from preread.errors import PrereadError
 from preread.models import Fault, Order, Outcome
 from preread.services import Services
 from preread.settings import RESERVED
@@ -144,7 +146,12 @@ def _attempt(run: _Run, program: "Program", problems: str = "") -> tuple[Outcome
         limits = {"max_usd": run.usd_left, "max_turns": turns}
     services = replace(services, settings=settings.model_copy(update=limits))
     begun = time.monotonic()
-    with command.prepare(services, program, order.staging, os.urandom(8).hex()) as prepared:
+    with ExitStack() as stack:
+        try:
+            files = command.prepare(services, program, order.staging, os.urandom(8).hex())
+            prepared = stack.enter_context(files)
+        except PrereadError as error:
+            return _unprepared(program, error), None
         transcript = Transcript(services.layout.root, prepared.servers)
         with services.child(
             prepared.argv,
@@ -164,6 +171,15 @@ def _attempt(run: _Run, program: "Program", problems: str = "") -> tuple[Outcome
     outcome = _outcome(run, program, prepared, transcript, child.ended, begun)
     order.spent(outcome)
     return outcome, transcript.limit_resets_at
+
+
+def _unprepared(program: "Program", error: PrereadError) -> Outcome:
+    """The outcome of a child that was not started, for want of a folder for temporary files."""
+    if error.code != "E_WRITE":
+        raise error
+    hint = "Free some disk space there or set TMPDIR, then call again."
+    fault = Fault(code=error.code, reason=error.message.rstrip("."), hint=hint)
+    return Outcome(version=program.text, fault=fault)
 
 
 def _outcome(

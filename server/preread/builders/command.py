@@ -18,6 +18,7 @@ from preread.infra import atomic
 from preread.services import Services
 
 VERSION_SECONDS = 10.0
+TEMPORARY = Path("the folder for temporary files")  # as errors name it
 MIN_VERSION = (2, 1, 110)  # the oldest on which the permissions below were seen to work
 RESTRICTED = (2, 1, 248)  # first with --restricted: file tools stay in the working directory
 PROMPTS = (2, 1, 259)  # first with --permission-prompts
@@ -162,16 +163,19 @@ def prepared(
     """Everything that one run needs; its private files are removed afterwards.
 
     `edits` are patterns of the files that it may write, `kept` of those that it may not.
+    Raises E_WRITE if they cannot be written.
     """
     servers = mcp_servers.select(services)
     # Outside the project, because the child may read everything inside it.
-    scratch = Path(tempfile.mkdtemp(prefix=f"preread-{run}-")).resolve()
+    with atomic.write_errors(TEMPORARY):
+        scratch = Path(tempfile.mkdtemp(prefix=f"preread-{run}-")).resolve()
     try:
         settings = {**login.settings(services.environ), **SETTINGS}
-        files = ["--settings", _private(scratch / "settings.json", settings)]
-        if servers.config:
-            config = {"mcpServers": servers.config}
-            files += ["--mcp-config", _private(scratch / "mcp.json", config)]
+        with atomic.write_errors(TEMPORARY):
+            files = ["--settings", _private(scratch / "settings.json", settings)]
+            if servers.config:
+                config = {"mcpServers": servers.config}
+                files += ["--mcp-config", _private(scratch / "mcp.json", config)]
         flags = _flags(services, program, edits, kept, servers.rules, scratch)
         yield Prepared(
             argv=(str(program.path), *flags, *files),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preread.errors import PrereadError
-from preread.infra import atomic, sandbox
+from preread.infra import sandbox
 from preread.infra.sandbox import Fault, Template, TemplateError
 from preread.prompt.template import DEFAULT, NAME, OVERRIDE, default, override
 
@@ -89,21 +89,22 @@ def _in_a_process(
     }
     seconds = services.settings.child_seconds(given["level"])
     seconds = min(RENDER_SECONDS, RENDER_SHARE * seconds)
-    with (
-        atomic.write_errors(Path(tempfile.gettempdir())),
-        tempfile.NamedTemporaryFile(
+    try:
+        with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", prefix="preread-", suffix=".json"
-        ) as file,
-    ):
-        json.dump(order, file)
-        file.flush()
-        done = services.run(
-            sandbox.program(Path(file.name)),
-            cwd=services.layout.root,
-            timeout=seconds,
-            environ={},
-            check=services.progress.check,
-        )
+        ) as file:
+            json.dump(order, file)
+            file.flush()
+            done = services.run(
+                sandbox.program(Path(file.name)),
+                cwd=services.layout.root,
+                timeout=seconds,
+                environ={},
+                check=services.progress.check,
+            )
+    except OSError as error:
+        why = f"it needs a temporary file, which cannot be written: {error.strerror}"
+        raise TemplateError(Fault(why, OVERRIDE, 0)) from error
     try:
         answer = json.loads(done.out)
         if "text" in answer:
