@@ -1,12 +1,15 @@
 """The evidence index: a changed file costs that file, and the rest is as a fresh index has it."""
 
 import os
+import random
+import shutil
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from _evidence_project import PAST, commit, services, write
+from _evidence_project import PAST, commit, evidence, services, write
 from _index import FILES, content, fresh, more, update, worker
 from _processes import processes_in, until
 from conftest import git
@@ -14,6 +17,8 @@ from preread.errors import Cancelled
 from preread.index import indexer, workers
 from preread.index.serialization import pack, unpack
 from preread.syntax import Outline, outline
+
+WORDS = ("order", "refund", "parcel", "label", "price", "stock", "tax", "invoice")
 
 
 @pytest.fixture
@@ -83,6 +88,29 @@ def test_after_a_branch_switch_the_index_is_as_a_fresh_one(tmp_path: Path) -> No
         found = content(root)
         assert found == fresh(root)
         assert ("src/m3.py" in found) == (branch == "main")
+
+
+def test_the_way_to_a_commit_does_not_change_its_evidence(tmp_path: Path) -> None:
+    """Also where the index was brought along from other branches and earlier commits."""
+    warm, cold = tmp_path / "warm", tmp_path / "cold"
+    rng = random.Random("the way to a commit")
+    revisions = [commit(warm, {**FILES, ".gitignore": ".project/\n"}, "begin")]
+    for n in range(30):
+        git(warm, "checkout", "-q", "--detach", rng.choice(revisions[-3:]))
+        said = " ".join(rng.choices(WORDS, k=rng.randrange(2, 7)))
+        changed = rng.sample(range(9), k=rng.randrange(1, 4))
+        texts = {
+            f"src/m{k}.py": f"def {rng.choice(WORDS)}_{k}():\n    return {n}\n" for k in changed
+        }
+        revisions.append(commit(warm, texts, said))
+    subprocess.run(["git", "clone", "-q", str(warm), str(cold)], check=True)
+    git(cold, "fetch", "-q", "origin", *revisions)
+    for revision in rng.sample(revisions, k=8):
+        for root in (warm, cold):
+            git(root, "checkout", "-q", "--detach", revision)
+        shutil.rmtree(cold / ".project", ignore_errors=True)
+        for feature in ("refund", "parcel-label"):
+            assert evidence(warm, feature) == evidence(cold, feature)
 
 
 def test_a_file_that_becomes_excluded_is_forgotten_and_comes_back(root: Path) -> None:

@@ -154,6 +154,34 @@ def test_a_source_follows_its_lines(root, source, files, expected):
     assert relocated(root, record) == expected
 
 
+LENGTH = """\
+// Length of the body, if known.
+//
+// It is not known if:
+//
+// - the response was compressed.
+func Length() int { return 1 }
+"""
+AGAIN = LENGTH.replace("// - the response was compressed.", "// - it has no body.")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        # the comment was written anew here; the equal one of a twin has nothing to do with it
+        ({"async.go": AGAIN, "wasm/async.go": LENGTH}, None),
+        # it went along with its function
+        ({"async.go": "package a\n", "body.go": f"package a\n\n{LENGTH}"}, "body.go:7"),
+        ({"async.go": f"package a\n\n{LENGTH}"}, "async.go:7"),
+    ],
+)
+def test_a_comment_belongs_to_the_function_below_it(root, files, expected):
+    write(root, {"async.go": LENGTH})
+    record = cited(root, "async.go:5")
+    write(root, files)
+    assert relocated(root, record) == expected
+
+
 def test_lines_of_a_large_file_are_followed_too(root):
     data = "".join(f"row {number} of the table of rates\n" for number in range(60_000))
     write(root, {"rates.txt": data})

@@ -31,6 +31,7 @@ from preread.build import make
 from preread.build_plan import Plan
 from preread.builders import static
 from preread.evidence.collect import collect
+from preread.infra import db
 from preread.jobs import Caller, Jobs
 from preread.models import Draft
 from preread.operations import REGISTRY
@@ -41,7 +42,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
 CODE = (".py", ".go", ".ts", ".tsx", ".js", ".rb", ".rs", ".java", ".php")
 FEATURES, MODEL, PERSON = 3, 20, 3
-COLD = 5  # every how many steps the tree to compare with loses its index too
+COLD = 5  # every how many steps the tree to compare with loses its index
 MODEL_FILES = ("patterns.md", "existing-tests.md")
 ENVIRON = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1",
@@ -320,7 +321,7 @@ async def _step(project: Project, dossiers: list[Followed], number: int) -> None
     change = Change(project.tree, project.commits[number - 1], project.commits[number])
     project.checkout(number)
     if number % COLD == 1:
-        shutil.rmtree(project.fresh / ".project", ignore_errors=True)
+        shutil.rmtree(db.place(services_of(project.fresh, ENVIRON).layout).folder)
     for one in dossiers:
         await one.step(number, change)
     project.done = number

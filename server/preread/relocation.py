@@ -15,6 +15,8 @@ from preread.sources import Ref, SourceError
 # line elsewhere in the file is more likely another one.
 DISTINCTIVE = 24
 MAX_SEARCHED = 5_000  # files read to find a definition that moved to another file
+# What lines above a definition begin with that belong to it, like its documentation.
+ABOVE_DEFINITION = ("//", "/*", "*", "#", "--", "@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,16 +249,25 @@ class _Squeezed:
         return next((self.lines[number] for number in numbers if self.lines[number]), "")
 
     def _symbol(self, start: int, end: int) -> str:
-        """The path of the innermost symbol or test around the lines, such as `Cart.add`."""
+        """The path of the innermost symbol or test around the lines, such as `Cart.add`.
 
+        A comment outside of any belongs to the definition that follows it.
+        """
         outline = self.tree.outline(self.path)
         definitions = [(one.start, -one.end, one.container, one.name) for one in outline.symbols]
         tests = [(one.start, -one.end, one.group, one.name) for one in outline.tests]
-        around = [one for one in (*definitions, *tests) if one[0] <= start and end <= -one[1]]
-        if not around:
+        both = (*definitions, *tests)
+        around = [one for one in both if one[0] <= start and end <= -one[1]]
+        if around:
+            return _symbol_path(*max(around)[2:])
+        below = min((one for one in both if one[0] > end), default=None)
+        if below is None or not self._is_comment(start, below[0]):
             return ""
-        *_, container, name = max(around)
-        return _symbol_path(container, name)
+        return _symbol_path(*below[2:])
+
+    def _is_comment(self, start: int, end: int) -> bool:
+        """Whether all lines from `start` up to, but not including, `end` are comments."""
+        return all(line.startswith(ABOVE_DEFINITION) for line in self.lines[start - 1 : end - 1])
 
     def digest(self, place: _Place) -> str:
         """The digest of a place's lines as they are, as a manifest has it."""

@@ -45,7 +45,11 @@ class _Commit(NamedTuple):
 
 
 def update(tree: Tree, connection: sqlite3.Connection) -> None:
-    """Bring the stored commits in line with HEAD: read new ones, drop or restore the others."""
+    """Bring the stored commits in line with HEAD: read new ones, drop the others.
+
+    What is stored depends on HEAD alone: other messages would change how rare a word is, and so the
+    order of the files.
+    """
     state, prefix, boundary = _state(tree)
     row = connection.execute("SELECT state FROM past").fetchone()
     if row is not None and row[0] == state:
@@ -59,6 +63,7 @@ def update(tree: Tree, connection: sqlite3.Connection) -> None:
         return
     try:
         with db.transaction(connection):
+            _delete(connection, known.difference(shas))
             _insert(connection, found)
             _place(connection, shas)
             connection.execute("DELETE FROM past")
@@ -70,7 +75,7 @@ def update(tree: Tree, connection: sqlite3.Connection) -> None:
 
 def commits(connection: sqlite3.Connection) -> dict[int, PastCommit]:
     """The commits up to HEAD by row, newest first."""
-    sql = "SELECT id, place, sha, paths FROM commits WHERE place IS NOT NULL ORDER BY place"
+    sql = "SELECT id, place, sha, paths FROM commits ORDER BY place"
     return {
         row: PastCommit(place, sha, tuple(paths.split("\n") if paths else ()))
         for row, place, sha, paths in connection.execute(sql)
@@ -122,10 +127,17 @@ def _commit(sha: str, author: str, subject: str, body: str, listed: str) -> _Com
     return _Commit(sha, f"{subject}\n{TRAILER.sub('', body)[:MAX_TEXT]}", tuple(changes))
 
 
+def _delete(connection: sqlite3.Connection, shas: Iterable[str]) -> None:
+    keys = [(sha,) for sha in shas]
+    message = "DELETE FROM messages WHERE rowid = (SELECT id FROM commits WHERE sha = ?)"
+    connection.executemany(message, keys)
+    connection.executemany("DELETE FROM commits WHERE sha = ?", keys)
+
+
 def _insert(connection: sqlite3.Connection, found: Iterable[_Commit]) -> None:
     for commit in found:
         cursor = connection.execute(
-            "INSERT OR IGNORE INTO commits (sha, changes, paths) VALUES (?, ?, '')",
+            "INSERT OR IGNORE INTO commits (sha, changes, place, paths) VALUES (?, ?, 0, '')",
             (commit.sha, json.dumps(commit.changes)),
         )
         if commit.text and cursor.rowcount:
@@ -136,9 +148,7 @@ def _insert(connection: sqlite3.Connection, found: Iterable[_Commit]) -> None:
 
 
 def _place(connection: sqlite3.Connection, shas: list[str]) -> None:
-    """Number the commits up to HEAD from the newest, with their files' current names; delete old
-    unreachable ones.
-    """
+    """Number the commits from the newest, with their files' current names."""
     rows = {
         sha: (row, changes)
         for row, sha, changes in connection.execute("SELECT id, sha, changes FROM commits")
@@ -155,10 +165,4 @@ def _place(connection: sqlite3.Connection, shas: list[str]) -> None:
                 renamed[old_name] = today
             paths.append(today)
         placed.append((place, "\n".join(paths if row in with_message else []), row))
-    connection.execute("UPDATE commits SET place = NULL WHERE place IS NOT NULL")
     connection.executemany("UPDATE commits SET place = ?, paths = ? WHERE id = ?", placed)
-    if len(rows) > 2 * MAX_COMMITS:
-        connection.execute(
-            "DELETE FROM messages WHERE rowid IN (SELECT id FROM commits WHERE place IS NULL)"
-        )
-        connection.execute("DELETE FROM commits WHERE place IS NULL")

@@ -45,8 +45,8 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 CREATE TABLE logs (key TEXT PRIMARY KEY, head TEXT NOT NULL, output BLOB NOT NULL);
 CREATE TABLE commits (
-    id INTEGER PRIMARY KEY, sha TEXT NOT NULL UNIQUE, changes TEXT NOT NULL, place INTEGER,
-    paths TEXT NOT NULL
+    id INTEGER PRIMARY KEY, sha TEXT NOT NULL UNIQUE, changes TEXT NOT NULL,
+    place INTEGER NOT NULL, paths TEXT NOT NULL
 );
 CREATE VIRTUAL TABLE messages USING fts5 (text, tokenize = "porter unicode61 tokenchars '_'");
 CREATE TABLE past (state TEXT NOT NULL);

@@ -138,14 +138,17 @@ class Lookup:
 
     @cached_property
     def messages(self) -> dict[str, list[int]]:
-        """For each word, the rows of the commits whose messages contain it."""
+        """For each word, the rows of the commits whose messages contain it, newest first.
+
+        Sums over them must not depend on the order in which the index read the commits.
+        """
         sql = "SELECT rowid FROM messages WHERE messages MATCH ?"
         known = self.commits
         found = {}
         for word in list(self.weights)[:MAX_LOOKED_UP]:
             rows = [row for (row,) in self.connection.execute(sql, (quoted(word),)) if row in known]
             if rows:
-                found[word] = rows
+                found[word] = sorted(rows, key=lambda row: known[row].place)
         return dict(
             sorted(found.items(), key=lambda item: len(item[1]) / self.weights[item[0]])[:MAX_TERMS]
         )

@@ -36,7 +36,7 @@ def _similar(lookup: Lookup) -> list[tuple[int, float]]:
     sql = (
         "SELECT c.id, -bm25(messages) AS score FROM messages JOIN commits c ON c.id = "
         "messages.rowid "
-        "WHERE messages MATCH ? AND c.place IS NOT NULL ORDER BY score DESC, c.place LIMIT ?"
+        "WHERE messages MATCH ? ORDER BY score DESC, c.place LIMIT ?"
     )
     match = " OR ".join(map(quoted, [term.word for term in lookup.terms] or lookup.weights))
     return [
