@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from _processes import LOGIN, TESTS, small
-from conftest import Cli, git
+from conftest import Cli, git, make_repository
 
 FEATURE = ".project/context/login"
 SHARED = ".cache/\n.state/\n"
@@ -208,3 +208,44 @@ def test_a_dossier_of_a_cut_tree_is_refreshed_when_the_tree_is_whole(
     assert texts(other) != cut
     mine, whole = texts(other), as_built_now(cli, other)
     assert mine == whole
+
+
+def test_a_fact_that_cites_a_submodule_follows_it_to_another_commit_and_back(
+    project: Path, cli: Cli
+) -> None:
+    library = project.parent / "library"
+    library.mkdir()
+    (library / "limits.py").write_text("TRIES = 3\n")
+    make_repository(library)
+    first = git(library, "rev-parse", "HEAD").strip()
+    commit(library, "limits.py", "# moved\n\nTRIES = 3\n")
+    moved = git(library, "rev-parse", "HEAD").strip()
+    commit(library, "limits.py", "# gone\n")
+    gone = git(library, "rev-parse", "HEAD").strip()
+    submodule = ["-c", "protocol.file.allow=always", "submodule", "--quiet"]
+    git(project, *submodule, "add", str(library), "vendored")
+
+    def take(commit_id: str) -> None:
+        """As a person who pulls: the project names the commit, and the submodule follows."""
+        git(project, "update-index", "--cacheinfo", f"160000,{commit_id},vendored")
+        git(project, "commit", "-qm", "another library")
+        git(project, *submodule, "update")
+        assert git(project / "vendored", "rev-parse", "HEAD").strip() == commit_id
+
+    take(first)
+    patterns = project / FEATURE / "patterns.md"
+    fact = "- ask Ann before more tries: `TRIES = 3` (vendored/limits.py:{})"
+    patterns.write_text(f"{patterns.read_text()}\n## By hand\n{fact.format(1)}\n")
+    load(cli, project)
+    before = texts(project)
+    assert fact.format(1) in patterns.read_text()
+    take(moved)
+    assert load(cli, project)["state"] == "refreshed"
+    assert fact.format(3) in patterns.read_text()
+    take(gone)
+    warnings = load(cli, project)["warnings"]
+    assert "TRIES = 3" in " ".join(warnings)  # type: ignore[arg-type]
+    assert fact.format(3) in patterns.read_text()
+    take(first)
+    assert load(cli, project)["warnings"] == []
+    assert texts(project) == before
