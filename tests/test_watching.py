@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,6 +22,7 @@ from preread.mcp import resources
 from preread.reply_cache import ReplyCache
 from preread.watching import News, Watcher
 
+QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 BOUND = 30.0  # seconds for what takes one; the machine may be busy
 CODE = '"""Tokens."""\n\nLIMIT = 10  # because the service refuses more\n\n\ndef make_token(user):\n    """Make it."""\n    return f"{user}:token"\n'
 STALE = "because the service refuses twenty"
@@ -81,9 +84,18 @@ def watching(
         assert not thread.is_alive()
 
 
+class Watch(NamedTuple):
+    """`preread watch` as a process, and the lines that it has written; to call it waits for one."""
+
+    process: subprocess.Popen[str]
+    lines: list[str]
+
+    def __call__(self, words: str, after: int = 0) -> None:
+        until(lambda: any(words in line for line in self.lines[after:]))
+
+
 @contextmanager
-def process(root: Path, *before: str, **environ: str) -> Iterator[Callable[[str], None]]:
-    """`preread watch` as a process; the function waits for a line with some words."""
+def process(root: Path, *before: str, **environ: str) -> Iterator[Watch]:
     program = [*before, sys.executable, "-m", "preread", "watch", "--project", str(root)]
     found: list[str] = []
     with subprocess.Popen(
@@ -94,8 +106,9 @@ def process(root: Path, *before: str, **environ: str) -> Iterator[Callable[[str]
         lines = running.stdout
         reader = threading.Thread(target=lambda: found.extend(iter(lines.readline, "")))
         reader.start()
+
         try:
-            yield lambda words: until(lambda: any(words in line for line in found))
+            yield Watch(running, found)
         finally:
             running.terminate()
             running.wait(BOUND)
@@ -141,6 +154,47 @@ def test_two_processes_and_a_watcher_that_refreshes_share_a_folder(root: Path, c
     assert (done.json["state"], done.json["warnings"]) == ("cached", [])
     assert STALE in done.json["dossier"]
     assert cli("check", "--all", cwd=root).status == 0
+
+
+@pytest.mark.skipif(not QUEUE.exists(), reason="its queue of events has no known length")
+def test_a_watcher_that_was_stopped_finds_what_its_full_queue_lost(root: Path) -> None:
+    others = [root / "src" / name for name in ("one.py", "two.py")]
+    for path in others:
+        path.touch()
+    with process(root) as wait_for:
+        spoil(root)
+        wait_for("login is stale")
+        restore(root)
+        wait_for("login is up to date")
+        count = len(wait_for.lines)
+        wait_for.process.send_signal(signal.SIGSTOP)
+        for n in range(2 * int(QUEUE.read_text())):
+            os.utime(others[n % 2])
+        spoil(root)
+        wait_for.process.send_signal(signal.SIGCONT)
+        wait_for("login is stale", after=count)
+        assert "src/login.py:3" in hint(root).read_text()
+
+
+def test_two_watchers_of_worktrees_each_report_their_own(root: Path, cli: Cli) -> None:
+    other = root.parent / "other"
+    git(root, "worktree", "add", "-q", "-b", "other", str(other))
+    assert cli("load", "login", "--level", "light", cwd=other).status == 0
+    with process(root) as one, process(other) as two:
+        spoil(root)
+        one("login is stale")
+        restore(root)
+        one("login is up to date")
+        spoil(other)
+        two("login is stale")
+        assert hint(other).exists()
+        assert not hint(root).exists()
+        spoil(root)
+        restore(other)
+        two("login is up to date")
+        until(lambda: hint(root).exists())
+        assert not hint(other).exists()
+    assert [line.split(":")[0].strip() for line in two.lines].count("login is stale") == 1
 
 
 def test_what_nothing_depends_on_is_not_looked_up(root: Path) -> None:

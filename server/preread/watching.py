@@ -24,6 +24,9 @@ MANY = 1_000  # changed files; then everything is looked up
 CHECKOUT_SECONDS = 10.0  # how long to wait for git to finish a checkout
 # Events can get lost, in a queue that is full or while the machine slept.
 EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
+# A queue can only be full after events that did arrive: when nothing changes any more after them,
+# everything is looked up once, after at least so many seconds and POLL_SHARE times what it takes.
+LOST_SECONDS = 3.0
 POLL_SECONDS, POLL_SHARE = 1.0, 20  # the pause between polls, at least so many times a poll's own
 # Stale dossiers are refreshed when nothing has changed for a while; none is begun after a while.
 QUIET_SECONDS, REFRESH_SECONDS = 2.0, 10.0
@@ -97,25 +100,33 @@ class Watcher:
     def _watch_folders(self, folders: set[str]) -> None:
         """Until other folders have to be watched."""
         batches = _Batches(folders, self.stop)
-        self.look(None)  # whatever changed before the watches were in place
+        pause = self._look_at_all()  # whatever changed before the watches were in place
         last = looked = time.time()
+        due = EVERYTHING_SECONDS
         for found in batches:
             now = time.time()
             has_slept = abs(now - last) > SLEPT_SECONDS  # or the clock was set
             last = now
-            if not found and not has_slept and now - looked < EVERYTHING_SECONDS:
+            if not found and not has_slept and now - looked < due:
                 if now - looked >= QUIET_SECONDS:
                     self._refresh()
                 continue
             batch = found | batches.rest_of_checkout(self._layout.root)
             looked = now
             if has_slept or not batch or len(batch) > MANY:
-                self.look(None)
+                pause, due = self._look_at_all(), EVERYTHING_SECONDS
             else:
                 self.look(batch)
+                due = pause
             if _has_other_folders(batch, folders) and self._folders() != folders:
                 return
             last = time.time()
+
+    def _look_at_all(self) -> float:
+        """Look everything up; returns how long to wait before that is done for lost events."""
+        begun = time.monotonic()
+        self.look(None)
+        return max(LOST_SECONDS, POLL_SHARE * (time.monotonic() - begun))
 
     def _folders(self) -> set[str]:
         """The folders to watch: those with files that git does not ignore, and Preread's own."""
