@@ -1,9 +1,11 @@
 """A cached `load_context` against a tool that does nothing, on the same server over real stdio.
 
     PYTHONPATH=server python bench/stdio_cached.py [--calls 200] [--project DIR] [--feature NAME]
+                                                   [--than DIR]
 
 Without a project it takes a copy of the example shop in a new git repository.
-Prints both medians and their ratio.
+Prints both medians and their ratio. `--than` is a checkout of another commit: the same is measured
+on its server, with a copy of the project and a dossier of its own, by turns with this one.
 """
 
 import argparse
@@ -14,12 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
 from mcp import Client, StdioServerParameters
 
 ROOT = Path(__file__).resolve().parents[1]
+BUDGET = {"PREREAD_MAX_FACTS": "60", "PREREAD_MAX_TOKENS": "4000", "PREREAD_CLAUDE": "off"}
 
 
 def serve(project: Path) -> None:
@@ -41,32 +45,48 @@ def serve(project: Path) -> None:
     serve_stdio(project, os.environ)
 
 
-async def measure(project: Path, feature: str, calls: int) -> None:
+def client(project: Path, code: Path) -> Client:
+    """The client of a server that runs the code of a checkout; this one has one tool more."""
+    own = [__file__, "--serve"] if code == ROOT else ["-m", "preread", "mcp"]
     server = StdioServerParameters(
         command=sys.executable,
-        args=[__file__, "--serve", "--project", str(project)],
-        env={"PYTHONPATH": str(ROOT / "server"), "PATH": os.environ["PATH"]},
+        args=[*own, "--project", str(project)],
+        env={"PYTHONPATH": str(code / "server"), "PATH": os.environ["PATH"], **BUDGET},
     )
-    async with Client(server, mode="legacy") as client:
-        await client.list_tools()
-        first = await client.call_tool("load_context", {"feature": feature})
-        assert not first.is_error, first.content
-        times: dict[str, list[float]] = {"nothing": [], "load_context": []}
-        for _ in range(calls):  # one after the other, so that a busy moment meets both
-            for name, taken in times.items():
+    return Client(server, mode="legacy")
+
+
+async def measure(places: dict[Path, Path], feature: str, calls: int) -> None:
+    """`places` are projects by the code that serves them, this code first."""
+    async with AsyncExitStack() as stack:
+        clients = {
+            code: await stack.enter_async_context(client(project, code))
+            for code, project in places.items()
+        }
+        for one in clients.values():
+            await one.list_tools()
+            first = await one.call_tool("load_context", {"feature": feature})
+            assert not first.is_error, first.content
+        asked = [(clients[ROOT], "nothing"), *((one, "load_context") for one in clients.values())]
+        times: list[list[float]] = [[] for _ in asked]
+        for _ in range(calls):  # one after the other, so that a busy moment meets all
+            for (one, name), taken in zip(asked, times, strict=True):
+                given = {"feature": feature} if name == "load_context" else {}
                 begun = time.perf_counter()
-                reply = await client.call_tool(
-                    name, {"feature": feature} if name == "load_context" else {}
-                )
+                reply = await one.call_tool(name, given)
                 taken.append(time.perf_counter() - begun)
                 assert name == "nothing" or reply.structured_content["state"] == "cached", reply
-    nothing, cached = (statistics.median(taken) * 1000 for taken in times.values())
-    print(f"nothing      {nothing:8.3f} ms   median of {calls}")
-    print(
-        f"load_context {cached:8.3f} ms   cached, {len(reply.structured_content['dossier'])} "
-        f"characters"
-    )
-    print(f"ratio        {cached / nothing:8.2f}")
+        for (_, name), code, taken in zip(asked, (ROOT, *clients), times, strict=True):
+            shown = f"{statistics.median(taken) * 1000:8.3f} ms, least {min(taken) * 1000:.3f}"
+            print(f"{name:12} {shown}   of {calls}, {code}")
+        nothing, cached = (statistics.median(taken) for taken in times[:2])
+        print(f"ratio        {cached / nothing:8.2f}")
+        stats = first.structured_content["stats"]
+        print(f"{stats['facts']} facts, {stats['tokens']} tokens")
+        if len(times) > 2:
+            least = min(times[1]) / min(times[2])
+            ratio = cached / statistics.median(times[2])
+            print(f"than there   {ratio:8.2f}   least by least {least:.2f}")
 
 
 def shop(folder: Path) -> Path:
@@ -84,13 +104,19 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--project", type=Path)
     parser.add_argument("--feature", default="checkout")
+    parser.add_argument("--than", type=Path, help="a checkout of another commit")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         serve(given.project)
+        return
     with tempfile.TemporaryDirectory() as folder:
         project = given.project or shop(Path(folder) / "shop")
-        anyio.run(measure, project, given.feature, given.calls)
+        places = {ROOT: project}
+        if given.than:
+            places[given.than.resolve()] = other = Path(folder) / "other" / project.name
+            shutil.copytree(project, other, ignore=shutil.ignore_patterns("context", ".cache"))
+        anyio.run(measure, places, given.feature, given.calls)
 
 
 if __name__ == "__main__":
