@@ -238,3 +238,27 @@ def test_names_that_only_share_a_file_fill_few_lines(tmp_path: Path) -> None:
     findings = own(write(tmp_path, files), "definitions")
     lines = [sum("paint_" in one.text for one in findings if one.section == path) for path in files]
     assert sorted(lines) == [1, 2, 2]
+
+
+def test_a_function_of_the_same_name_in_somebody_elses_module_is_not_called(tmp_path: Path) -> None:
+    code = (
+        "export function stringifyLogin(name) {\n  return name + stringify(name);\n}\n\n"
+        "export function stringify(name) {\n  return `${name}`;\n}\n\n"
+        "export function quoteLogin(name) {\n  return JSON.stringify(name);\n}\n"
+    )
+    root = write(tmp_path, {"src/login.js": code})
+    assert detail(root, "stringifyLogin") == "`stringifyLogin` (name) → `stringify` :2"
+    assert detail(root, "quoteLogin") == "`quoteLogin` (name)"
+    found = [one.text for one in own(root, "definitions", "stringify")]
+    (told,) = [text for text in found if text.startswith("`stringify`")]
+    assert told == "`stringify` (name) ← `stringifyLogin` src/login.js:2"
+
+
+def test_calls_into_imported_modules_are_told_by_whose_they_are(tmp_path: Path) -> None:
+    code = (
+        "import shlex\n\nfrom shop import helpers\n\n\n"
+        "def login_user(name):\n    shlex.quote_all(name)\n    return helpers.check_name(name)\n"
+    )
+    helpers = "def check_name(name):\n    return name\n\n\ndef quote_all(name):\n    return name\n"
+    root = write(tmp_path, {"shop/login.py": code, "shop/helpers.py": helpers})
+    assert detail(root, "login_user") == "`login_user` (name) → `check_name` :8"

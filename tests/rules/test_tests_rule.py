@@ -196,3 +196,15 @@ def test_after_three_files_those_with_tests_of_other_subjects_are_only_named(
     assert {one.section for one in detailed} == {f"tests/{name}.py" for name in related}
     assert (named.section, named.text) == ("More files", "more test files, the likeliest first")
     assert set(named.sources) == {f"tests/{name}.py" for name in others}
+
+
+def test_groups_with_the_name_of_a_module_or_method_are_listed(tmp_path: Path) -> None:
+    spec = (
+        "RSpec.describe Shop::Login do\n  describe '#login' do\n    context 'with a name' do\n"
+        "      it { expect(login('a')).to eq('a') }\n    end\n  end\nend\n"
+    )
+    source = "module Shop\n  class Login\n    def login(name)\n      name\n    end\n  end\nend\n"
+    root = write(tmp_path, {"lib/shop/login.rb": source, "spec/shop/login_spec.rb": spec})
+    assert texts(root, "tests") == [
+        "`Shop::Login > #login > with a name`: `it { expect(login('a')).to eq('a') }` :4"
+    ]

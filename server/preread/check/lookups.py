@@ -190,7 +190,8 @@ class Lookups:
         if needle.endswith("()") and self._is_called(needle.removesuffix("()"), source):
             return True
         name = _dotted(needle)
-        return _is_name(name, span.names) or self._is_field(name, source, span.names)
+        is_name = _is_name(name, span.names) or _is_name(needle, span.names)  # `Cart > #add`
+        return is_name or self._is_field(name, source, span.names)
 
     def _is_field(self, name: str, source: str, names: frozenset[str]) -> bool:
         symbol, _, field = name.rpartition(".")

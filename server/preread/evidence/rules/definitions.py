@@ -24,6 +24,8 @@ PARAMETER = re.compile(
     r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.DOTALL
 )
 FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
+RECEIVER = re.compile(r"([A-Za-z]\w*)\.\w+")  # a call of something with one dot
+WORDS = re.compile(r"[\w-]+")
 SELF = frozenset({"self", "cls", "this"})
 
 
@@ -121,7 +123,8 @@ def _calls(view: View, one: Definition) -> str:
     called: dict[str, int] = {}
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
         name = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
-        if name != one.symbol.name and name.isidentifier() and name not in called:
+        is_first = name != one.symbol.name and name.isidentifier() and name not in called
+        if is_first and not _is_foreign(view, one.file, call.callee):
             called[name] = call.line
     own = [(name, at) for name, at in called.items() if _is_ours(view, one, name)]
     return quoting.listed(own[:MAX_CALLS])
@@ -131,6 +134,28 @@ def _is_ours(view: View, one: Definition, name: str) -> bool:
     """Whether the project defines a function of this name, and not as a common word."""
     here = any(symbol.name == name for symbol in one.file.outline.symbols)
     return here or (DISTINCTIVE.search(name) is not None and bool(view.defining(name)))
+
+
+def _is_foreign(view: View, file: FileView, callee: str) -> bool:
+    """Whether a call names a module or class of somebody else: `JSON.stringify`, `json.dumps`."""
+    match = RECEIVER.fullmatch(callee)
+    if match is None or view.defining(match[1]):
+        return False
+    receiver = match[1]
+    modules = [
+        one.module
+        for one in file.outline.imports
+        if receiver in one.names or receiver == re.split(r"[./]", one.module)[-1]
+    ]
+    if modules:
+        return all(view.once(_path_words).isdisjoint(WORDS.findall(one)) for one in modules)
+    # A parameter, a variable or an alias is somewhere without a dot after it.
+    return receiver[0].isupper() and not re.search(rf"\b{receiver}\b(?!\s*[?!]?\.)", file.text)
+
+
+def _path_words(view: View) -> frozenset[str]:
+    """The words in the paths of all sources; an import with one of them may be of the project."""
+    return frozenset(WORDS.findall("\n".join(view.paths_of("source", "test", "support"))))
 
 
 class _Caller(NamedTuple):
@@ -159,7 +184,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
     for call in file.details.calls:
         callee = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
         inside = file.path == one.file.path and (one.symbol.start <= call.line <= one.symbol.end)
-        if callee != one.symbol.name or inside:
+        if callee != one.symbol.name or inside or _is_foreign(view, file, call.callee):
             continue
         around = enclosing(view.outline(file.path), call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
