@@ -208,3 +208,23 @@ def test_groups_with_the_name_of_a_module_or_method_are_listed(tmp_path: Path) -
     assert texts(root, "tests") == [
         "`Shop::Login > #login > with a name`: `it { expect(login('a')).to eq('a') }` :4"
     ]
+
+
+def test_a_title_that_is_a_variable_names_no_test(tmp_path: Path) -> None:
+    source = "package shop\n\nfunc Login(name string) string {\n\treturn name\n}\n"
+    test = (
+        'package shop\n\nimport "testing"\n\nfunc TestLogin(t *testing.T) {\n'
+        '\tfor _, login := range []struct{ name string }{{name: "a short login"}} {\n'
+        "\t\tt.Run(login.name, func(t *testing.T) {\n\t\t\tLogin(login.name)\n\t\t})\n\t}\n"
+        '\tt.Run("login twice", func(t *testing.T) {\n\t\tLogin("a")\n\t})\n}\n'
+    )
+    script = (
+        "for (const login of ['a', 'b']) {\n  it(login, () => {\n    signLogin(login);\n  });\n}\n"
+        "it('login', () => {\n  signLogin('c');\n});\n"
+    )
+    files = {"login.go": source, "login_test.go": test, "tests/login.test.js": script}
+    told = " ".join(texts(write(tmp_path, files), "tests"))
+    assert "`login.name`" not in told
+    assert "`login` :2" not in told
+    for title in ("`TestLogin` :5", "`a short login` :6", "`login twice` :11", "`login` :6"):
+        assert title in told

@@ -86,6 +86,13 @@ def can_be_anchored(name: str) -> bool:
     return ANCHOR.fullmatch(anchored(name, 1)) is not None
 
 
+def is_variable(file: FileView, title: str, number: int) -> bool:
+    """Whether a test's title is an expression, as in `t.Run(tc.name, …)`: it names no test."""
+    text = file.lines[number - 1] if 0 < number <= len(file.lines) else ""
+    given = rf"(?<!\w)[\w.]*[a-z]\w*\(\s*{re.escape(title)}\s*,"  # no macro: `case!(name, …)`
+    return re.fullmatch(r"[A-Za-z_][\w.]*", title) is not None and bool(re.search(given, text))
+
+
 def line(file: FileView, number: int) -> str:
     """One line of a file as a code span; empty if it is too long to quote whole."""
     text = file.lines[number - 1].strip() if 0 < number <= len(file.lines) else ""

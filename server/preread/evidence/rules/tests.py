@@ -49,8 +49,11 @@ def _tiers(own: Sequence[Test], floor: float) -> Iterator[Sequence[Test]]:
 
 
 def _is_quotable(one: Test) -> bool:
-    """Whether a title reads as a name with its line: else its whole line would not check out."""
-    return quoting.can_be_anchored(one.case.name)
+    """Whether a title is one, and reads as a name with its line, as the check wants it."""
+    title = one.case.name
+    return quoting.can_be_anchored(title) and not quoting.is_variable(
+        one.file, title, one.case.start
+    )
 
 
 def _listed(file: FileView, tier: Sequence[Test]) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from preread.dossier import code
-from preread.evidence import nearest
+from preread.evidence import nearest, quoting
 from preread.evidence.files import FileView
 from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Definition, View
+from preread.evidence.view import FUNCTIONS, Definition, Test, View
 from preread.sources import Ref
 
 SOURCES, TESTS = 4, 3
@@ -86,9 +86,15 @@ def _tests(view: View) -> Iterator[Place]:
     """The best test of each of the feature's test files that can be quoted."""
     for file in filter(is_quotable, view.test_files):
         own = (one for one in view.main_cases if one.file is file)
-        one = next((one for one in own if is_on(file, one.case.name, one.case.start)), None)
+        one = next((one for one in own if _has_title(file, one)), None)
         if one is not None and one.score >= SECOND_TEST * view.cases[0].score:
             yield Place(file, one.case.name, one.case.start)
+
+
+def _has_title(file: FileView, one: Test) -> bool:
+    """Whether a test has a title that can be quoted from its line, not a variable's name."""
+    title, line = one.case.name, one.case.start
+    return is_on(file, title, line) and not quoting.is_variable(file, title, line)
 
 
 def _missing(view: View) -> Iterator[Found]:
