@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -434,16 +435,16 @@ async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
         body = b"x" * (size if scope["path"] == "/large" else 1)
         await send({"type": "http.response.body", "body": body})
 
+    listener = protocol.BoundedListener(socket.create_server(("127.0.0.1", 0)))
+    make = partial(protocol.BoundedProtocol, listener=listener)
     config = uvicorn.Config(
-        app, http=protocol.BoundedProtocol, ws=protocol.BoundedWebSocket, lifespan="off",
+        app, http=make, ws=protocol.BoundedWebSocket, lifespan="off",
         log_config=None, timeout_keep_alive=1, ws_ping_interval=0.3, ws_ping_timeout=0.3,
     )  # fmt: skip
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
-    listening = await loop.create_server(
-        lambda: protocol.BoundedProtocol(config, state, {}), "127.0.0.1", 0
-    )
+    listening = await loop.create_server(partial(make, config, state, {}), sock=listener)
     port = listening.sockets[0].getsockname()[1]
     whole, head = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"POST / HTTP/1.1\r\nHost: x\r\n"
     with anyio.fail_after(60):
@@ -485,11 +486,15 @@ async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
 
         monkeypatch.setattr(protocol, "MAX_CONNECTIONS", 3)
         several = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
-        with suppress(ConnectionError):
-            assert await several[3][0].read() == b""
-        for reader, writer in several[:3]:
+        with suppress(ConnectionError):  # the oldest that has asked for nothing makes room
+            assert await several[0][0].read() == b""
+        for reader, writer in several[1:]:
             writer.write(whole)
-            assert b" 200 " in await reader.read()
+            assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+        late, writer = await asyncio.open_connection("127.0.0.1", port)
+        with suppress(ConnectionError):  # all others have asked
+            assert await late.read() == b""
+        writer.close()
         for _, writer in several:
             writer.close()
     listening.close()

@@ -1,9 +1,12 @@
 """A daemon with TLS and an authorization server: certificate files, metadata, access tokens."""
 
 import ipaddress
+import socket
 import ssl
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import jwt
+import psutil
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -30,6 +34,15 @@ from preread.daemon.issuer import Issuer
 
 pytestmark = pytest.mark.anyio
 STATUS = {"method": "context.status"}
+DESCRIPTORS = 96
+FEW = f"""
+import resource
+from preread.daemon import protocol
+protocol.REQUEST_SECONDS = 2.0
+resource.setrlimit(resource.RLIMIT_NOFILE, ({DESCRIPTORS}, {DESCRIPTORS}))
+from preread.__main__ import main
+main()
+"""
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
@@ -102,6 +115,51 @@ def test_tls_by_certificate_files(running: Daemon, trusting: Any, url: str) -> N
     page = service.status(running.environ)
     assert page is not None
     assert page.address == url
+
+
+def client_hello() -> bytes:
+    """The first message of a TLS handshake."""
+    sent = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="x")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it counts descriptors in /proc")
+def test_handshakes_that_never_end_leave_room_for_others_and_are_ended(
+    tmp_path: Path, trusting: Any
+) -> None:
+    hello = client_hello()
+    with daemon(tmp_path / "h", "--http", *trusting[1], program=("-c", FEW)) as found:
+        process = psutil.Process(found.pid)
+        url = f"https://127.0.0.1:{found.port}/health"
+
+        def answers() -> None:
+            with httpx2.Client(verify=trusting[0], timeout=20) as client:
+                assert client.get(url).status_code == 200
+
+        answers()
+        while process.net_connections("tcp")[1:]:  # besides the listening one
+            time.sleep(0.02)
+        descriptors, memory = process.num_fds(), []
+        for sent in (b"", hello[: len(hello) // 2], hello):
+            with ExitStack() as stack:
+                half = []
+                for _ in range(2 * DESCRIPTORS):
+                    one = socket.create_connection(("127.0.0.1", found.port), timeout=60)
+                    half.append(stack.enter_context(one))
+                    one.sendall(sent)
+                answers()
+                for one in half:  # they are ended while this end stays open
+                    with suppress(ConnectionError):
+                        while one.recv(65536):
+                            pass
+                while process.num_fds() > descriptors:
+                    time.sleep(0.02)
+                memory.append(process.memory_info().rss)
+        assert memory[-1] - memory[0] < 32 * 2**20  # 384 handshakes that are kept have 40 or more
+        assert "out of system resource" not in (tmp_path / "h" / "log").read_text()
 
 
 def test_a_certificate_that_cannot_be_read_and_a_bad_issuer_are_said(tmp_path: Path) -> None:

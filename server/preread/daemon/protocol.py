@@ -1,28 +1,120 @@
 """Limits on HTTP connections: who may connect, how many, and how slow they may be."""
 
 import asyncio
+import gc
 import os
+import resource
 import socket
 import struct
+from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import h11
+from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
 from websockets.frames import Frame
 
 REQUEST_SECONDS = 15.0  # for a whole request to arrive
 STALLED_SECONDS = 20.0  # that a client may read nothing of its answer
-MAX_CONNECTIONS = 500
+MAX_CONNECTIONS = 500  # of a listening socket
+COLLECT_SECONDS = 0.5  # until connections that were ended are closed
 # Of a WebSocket, besides the first of each message, between two of our pings.
 MAX_FRAMES = 5000
 
 
-class BoundedProtocol(H11Protocol):
+class BoundedListener(socket.socket):
+    """A listening socket that counts connections when they are accepted, before any TLS handshake.
+
+    A connection without a first request ends after REQUEST_SECONDS, or, the oldest first, when
+    another needs its place. asyncio tells a protocol of TLS connections only after the handshake.
+    """
+
+    def __init__(self, listening: socket.socket) -> None:
+        super().__init__(fileno=listening.detach())
+        self._open: WeakSet[socket.socket] = WeakSet()
+        # By descriptor: those without a request so far.
+        self._new: dict[int, tuple[socket.socket, asyncio.TimerHandle]] = {}
+        self._ending: socket.socket | None = None
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Raises BlockingIOError without a connection, ConnectionAbortedError without a place."""
+        if self._ending is not None and self._ending.fileno() >= 0:
+            raise BlockingIOError  # its transport closes it some rounds of the event loop later
+        connection, address = super().accept()
+        if self._is_full():
+            if not self._new:
+                connection.close()
+                raise ConnectionAbortedError
+            self._ending = self._end(next(iter(self._new)))
+        self._open.add(connection)
+        number = connection.fileno()
+        self.has_asked(number)  # one of this number that is closed by now
+        timer = asyncio.get_running_loop().call_later(REQUEST_SECONDS, self._end, number)
+        self._new[number] = connection, timer
+        return connection, address
+
+    def has_asked(self, number: int) -> None:
+        """The first request of the connection with this descriptor has arrived, or it is closed."""
+        if found := self._new.pop(number, None):
+            found[1].cancel()
+
+    def _is_full(self) -> bool:
+        # Half of the descriptors are for files, programs and relays.
+        most = min(MAX_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        return sum(one.fileno() >= 0 for one in self._open) >= most
+
+    def _end(self, number: int) -> socket.socket:
+        connection, timer = self._new.pop(number)
+        timer.cancel()
+        with suppress(OSError):  # it is closed, or the client has gone
+            connection.shutdown(socket.SHUT_RDWR)  # its transport then closes it
+        if not self._new:
+            # Handshakes leave cycles of much memory in few objects, which does not start the
+            # collector by itself.
+            asyncio.get_running_loop().call_later(COLLECT_SECONDS, gc.collect)
+        return connection
+
+
+class _SlowReaders(asyncio.Protocol):
+    """Ends connections whose clients do not read: uvicorn waits for them."""
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    _write_timer: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._is_read()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_read()
+        super().connection_lost(exc)
+
+    def _is_read(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+
+class BoundedProtocol(_SlowReaders, H11Protocol):
     """uvicorn's protocol with timeouts: by itself it waits for ever for slow clients."""
 
     _request_timer: asyncio.TimerHandle | None = None
-    _write_timer: asyncio.TimerHandle | None = None
+    _number = -1  # the connection's descriptor
+
+    def __init__(
+        self, config: Config, server_state: ServerState, app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None, *, listener: BoundedListener,
+    ) -> None:  # fmt: skip
+        super().__init__(config, server_state, app_state, _loop)
+        self._listener = listener
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -33,40 +125,30 @@ class BoundedProtocol(H11Protocol):
                 transport.abort()
                 return
             self.client = ("unix", pid)
-        if len(self.connections) > MAX_CONNECTIONS:
-            transport.abort()
-            return
+        self._number = found.fileno()
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        if self.scope is not None:
+            self._listener.has_asked(self._number)
         if not self._is_receiving():
-            self._cancel("_request_timer")
+            self._cancel()
         elif self._request_timer is None:
             self._await_request()
 
     def handle_websocket_upgrade(self, event: Any) -> None:  # noqa: ANN401 - h11's request
-        self._cancel("_request_timer")
+        self._cancel()
         super().handle_websocket_upgrade(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel("_request_timer")
-        self._cancel("_write_timer")
+        self._cancel()
         super().connection_lost(exc)
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._write_timer = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._cancel("_write_timer")
-
-    def _cancel(self, name: str) -> None:
-        timer: asyncio.TimerHandle | None = getattr(self, name)
-        if timer is not None:
-            timer.cancel()
-            setattr(self, name, None)
+    def _cancel(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
 
     def _await_request(self) -> None:
         self._request_timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
@@ -79,10 +161,9 @@ class BoundedProtocol(H11Protocol):
         return state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
 
 
-class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's, which waits for slow readers, and takes any number of pings and empty frames."""
+class BoundedWebSocket(_SlowReaders, WebSocketsSansIOProtocol):
+    """uvicorn's, which takes any number of pings and empty frames."""
 
-    _write_timer: asyncio.TimerHandle | None = None
     _frames = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -90,18 +171,6 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         found = transport.get_extra_info("socket")
         if found.family == socket.AF_UNIX:
             self.client = ("unix", peer_of(found)[1])
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._write_timer = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._cancel()
 
     async def send(self, message: Any) -> None:  # noqa: ANN401 - an ASGI message
         await super().send(message)
@@ -130,11 +199,6 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         if self._frames > MAX_FRAMES:
             self.transport.abort()
         return self._frames <= MAX_FRAMES
-
-    def _cancel(self) -> None:
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from preread.daemon import places, relays
 from preread.daemon.app import app
 from preread.daemon.guard import MAX_BODY, MAX_HEAD, App, SocketGuard, TcpGuard
 from preread.daemon.page.routes import is_page
-from preread.daemon.protocol import BoundedProtocol, BoundedWebSocket
+from preread.daemon.protocol import BoundedListener, BoundedProtocol, BoundedWebSocket
 from preread.daemon.service import alone
 from preread.daemon.serving import Serving, serving
 from preread.daemon.tokens import Tokens
@@ -201,10 +202,12 @@ async def _run(
 def _servers(
     state: Serving, listen: Listen, sockets: Sockets
 ) -> list[tuple[Server, socket.socket]]:
-    inner, found = app(state), []
+    inner = app(state)
+    found: list[tuple[Server, socket.socket]] = []
     if sockets.http is not None:
         guard: App = SocketGuard(inner, count=state.metrics.refuse)
-        found.append((Server(_config(guard)), sockets.http))
+        listener = BoundedListener(sockets.http)
+        found.append((Server(_config(guard, listener)), listener))
     if sockets.tcp is not None:
         port = sockets.tcp.getsockname()[1]
         hosts = {*("[::1]" if name == "::1" else name for name in LOOPBACK), listen.host}
@@ -213,14 +216,15 @@ def _servers(
             inner, state.tokens, state.logins, [f"{host}:{port}" for host in hosts],
             pages=is_page, issuer=state.issuer, count=state.metrics.refuse,
         )  # fmt: skip
-        found.append((Server(_config(guard, listen)), sockets.tcp))
+        listener = BoundedListener(sockets.tcp)
+        found.append((Server(_config(guard, listener, listen)), listener))
     return found
 
 
-def _config(guard: App, listen: Listen | None = None) -> uvicorn.Config:
+def _config(guard: App, listener: BoundedListener, listen: Listen | None = None) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
-        http=BoundedProtocol,
+        http=partial(BoundedProtocol, listener=listener),  # type: ignore[arg-type]
         ws=BoundedWebSocket,
         lifespan="off",
         log_config=None,
