@@ -124,7 +124,7 @@ writes_nothing() {
   text=" ${text//[\"\'\\]/} "
   case $text in *preread*gates* | *preread*--undo*) return 1 ;; esac
   case $text in *[!a-zA-Z0-9_.-]rm[!a-zA-Z0-9_.-]* | *[!a-zA-Z0-9_.-][cm][pv][!a-zA-Z0-9_.-]*) return 1 ;; esac
-  case $text in *[!a-zA-Z0-9_.-]tee[!a-zA-Z0-9_.-]*) return 1 ;; esac
+  case $text in *[!a-zA-Z0-9_.-]tee[!a-zA-Z0-9_.-]* | *[!a-zA-Z0-9_.-]touch[!a-zA-Z0-9_.-]*) return 1 ;; esac
   case $text in
     *[!a-zA-Z0-9_.-]sed[!a-zA-Z0-9_.-]*)
       # Without the other letters, an `i` in a cluster of options is next to its hyphen.

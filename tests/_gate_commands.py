@@ -9,7 +9,7 @@ HARMLESS = (
     "ls", "npx playwright test {}", "cat {} 2>&1 | tail -5", "git checkout main -- {}",
     "python3 -c 'open(\"{}\", \"w\")'",
     "echo \"a > {}\"", "echo 'x > {}'", "echo a \\> {}", "ls # > {}", "[[ a > {} ]]", "(( a > 3 ))",
-    "touch {}",
+    "touch -c {}",
     "bash -c 'echo > {}'", "x=$(echo > {})", "echo `cat > {}`", "wc < {}", "diff <(cat {}) x",
     "cat <<< {}", "rm {}",
     "cat {} >/dev/null", "cat {} > /dev/null 2>&1", "cat {} >&2", "command -v tee {}",
@@ -25,6 +25,7 @@ HARMLESS = (
     "PREREAD_GATES=off claude -p x", "echo \"${x:-a > {}}\"",
 )  # fmt: skip
 WRITES = (
+    "touch {}", "touch -d now {}", "touch -r {} -- {}",
     "tee {}", "tee -a {} {}", "tee -- {}", "tee /dev/null {} > /dev/null", "cp a.ts {}",
     "cp -f {} {}", "cp {} {} {}",
     "cp -t {} {}", "cp --target-directory={} {}", "cp -- {} {}", "mv a.ts {}", "mv {} {}",

@@ -214,6 +214,9 @@ class Shell:
         if name == "tee":
             for path in operands(rest):
                 self.act("write", path)
+        elif name == "touch":
+            for path in touched(rest):
+                self.act("write", path)
         elif name in {"cp", "mv"}:
             self.copy(name, rest)
         elif name == "sed":
@@ -309,6 +312,21 @@ def unprefixed(tokens: list[Token]) -> list[str | None]:
             if prefix in {"sudo", "env"} and option == "-u" and left:
                 left.pop(0)
     return [token.value for token in left]
+
+
+def touched(words: list[str | None]) -> list[str | None]:
+    names, left = list[str | None](), list(words)
+    while left:
+        word = left.pop(0)
+        if word in {"-c", "--no-create"}:
+            return []
+        if word == "--":
+            return names + left
+        if word in {"-d", "--date", "-r", "--reference", "-t"}:
+            left = left[1:]
+        elif word is None or not word.startswith("-"):
+            names.append(word)
+    return names
 
 
 def operands(words: list[str | None]) -> list[str | None]:

@@ -35,19 +35,21 @@ SED_LETTERS = {
     "l": "--line-length",
 }
 
+TOUCH_VALUED = ("-d", "--date", "-r", "--reference", "-t")
+
 
 def perform(walker: Walker, tokens: list[Token]) -> None:
     """Record what one simple command does."""
     words = _unprefixed(tokens)
     name, rest = (os.path.basename(words[0] or ""), words[1:]) if words else ("", [])
-    if name in ("tee", "rm"):
+    if name in WRITERS:
+        for path in WRITERS[name](rest):
+            walker.act("write", path)
+    elif name == "rm":
         for path in _operands(rest):
-            walker.act("write" if name == "tee" else "remove", path)
+            walker.act("remove", path)
     elif name in ("cp", "mv"):
         _copy(walker, name, rest)
-    elif name == "sed":
-        for path in _edited(rest):
-            walker.act("write", path)
     elif name in ("cd", "pushd", "popd"):
         _change(walker, name, rest)
     elif _switches_off(name, rest) or any((word or "").startswith(PROMPT) for word in words):
@@ -169,6 +171,25 @@ def _sed_option(word: str, following: Words) -> tuple[str, bool]:
         return option, False
     # `-i ""` is how macOS writes no backup.
     return option, option in VALUED or (option == IN_PLACE and following == [""])
+
+
+def _touched(words: Words) -> Words:
+    """The files that `touch` creates."""
+    names: Words = []
+    rest = iter(words)
+    for word in rest:
+        if word in ("-c", "--no-create"):
+            return []
+        if word == "--":
+            names += rest
+        elif word in TOUCH_VALUED:
+            next(rest, None)
+        elif not _is_option(word):
+            names.append(word)
+    return names
+
+
+WRITERS = {"tee": _operands, "sed": _edited, "touch": _touched}
 
 
 def _change(walker: Walker, name: str, words: Words) -> None:
