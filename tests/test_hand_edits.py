@@ -155,6 +155,23 @@ def test_an_edit_replaces_the_builds_fact_when_its_numbers_change_too(
         assert "of 4 tests" not in path.read_text()
 
 
+def test_an_edit_that_the_code_contradicts_is_shown_beside_the_builds_fact(
+    project: Path, cli: Cli
+) -> None:
+    path, code = file_of(project), project / "login.py"
+    [fact] = [line for line in path.read_text().split("\n") if "`ATTEMPTS = 5`" in line]
+    mine = fact.replace("- `ATTEMPTS = 5`", "- Ann says never to raise `ATTEMPTS = 5`")
+    path.write_text(path.read_text().replace(fact, mine))
+    for text in (LOGIN, LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7")):
+        code.write_text(text)
+        for arguments in ((), ("--force",), ()):
+            reply = cli("load", "login", "--json", *arguments, cwd=project).json
+            assert mine in path.read_text()
+            is_true = text == LOGIN
+            assert ("- `ATTEMPTS = 7`" in path.read_text()) == (not is_true)
+            assert any("never to raise" in one for one in reply["warnings"]) == (not is_true)
+
+
 def test_a_persons_fact_without_a_quote_stays_unverified_until_its_line_is_back(
     project: Path, cli: Cli
 ) -> None:
@@ -213,13 +230,18 @@ def test_a_wrong_count_does_not_come_back_as_another_count(project: Path, cli: C
     assert (fact["file"], dossier.shape(fact["text"])) not in shapes
 
 
-def test_two_branches_that_each_add_a_fact_merge_to_both(project: Path, cli: Cli) -> None:
+def share(project: Path) -> None:
+    """Commit the dossier; git merges it as `init --share` says."""
     (project / ".project" / ".gitignore").write_text(".cache/\n.state/\n")
     (project / ".project" / ".gitattributes").write_text(
         "context/**/*.md merge=union\ncontext/**/manifest.json merge=union\n"
     )
     git(project, "add", "-A")
     git(project, "commit", "-qm", "dossier")
+
+
+def test_two_branches_that_each_add_a_fact_merge_to_both(project: Path, cli: Cli) -> None:
+    share(project)
     path = file_of(project, "patterns.md")
     begin = path.read_text()
     git(project, "branch", "begin")
@@ -236,6 +258,34 @@ def test_two_branches_that_each_add_a_fact_merge_to_both(project: Path, cli: Cli
     cli("load", "login", cwd=project)
     text = path.read_text()
     assert [text.count(one) for one in (*mine.values(), "- same:")] == [1, 1, 1]
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+    assert cli("check", "login", cwd=project).status == 0
+
+
+def test_branches_that_changed_every_file_merge_to_what_both_wrote(project: Path, cli: Cli) -> None:
+    share(project)
+    git(project, "branch", "begin")
+    files = [one for one in sorted(file_of(project).parent.glob("*.md")) if one.stem != "summary"]
+    assert len(files) > 3
+    edited = file_of(project)
+    [built] = [line for line in edited.read_text().split("\n") if "- `ATTEMPTS = 5`" in line]
+    for branch in ("one", "two"):
+        git(project, "checkout", "-q", "-b", branch, "begin")
+        for path in files:
+            fact = f"- {branch} of {path.stem}: `ATTEMPTS = 5` (login.py:3)"
+            path.write_text(f"{path.read_text()}\n## Ours\n{fact}\n")
+        # the same line on both branches
+        said = built.replace("- ", f"- {branch} says: ", 1)
+        edited.write_text(edited.read_text().replace(built, said))
+        cli("load", "login", cwd=project)
+        git(project, "commit", "-qam", branch)
+    git(project, "merge", "-q", "-m", "merge", "one")
+    for _ in range(2):
+        cli("load", "login", cwd=project)
+        for path in files:
+            text = path.read_text()
+            assert [text.count(f"- {one} of {path.stem}:") for one in ("one", "two")] == [1, 1]
+        assert [edited.read_text().count(f"- {one} says: ") for one in ("one", "two")] == [1, 1]
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
     assert cli("check", "login", cwd=project).status == 0
 

@@ -1,8 +1,10 @@
 """A dossier follows the code without a model: real `preread`, the real Claude Code, real git."""
 
+import re
+
 import pytest
 
-from _headless import STANDARD, line, sessions, writing
+from _headless import STANDARD, asked_for, line, sessions, writing
 from _headless_scene import Scene
 from _processes import LOGIN, TESTS
 from conftest import git
@@ -154,3 +156,29 @@ def test_a_fact_whose_quote_left_its_file_is_named_and_not_kept(scene, api):
     assert "`too many`" not in scene.texts["codebase.md"]
     assert [one for one in reply["warnings"] if "`too many`" in one]
     assert [one for one in reply["refresh"]["changed"] if "`too many`" in one]
+
+
+LIMITS = [f"LIMIT_{n} = {1000 + n}" for n in range(11)]
+
+
+@pytest.mark.parametrize(("changed", "runs"), [(4, 1), (5, 2)], ids=["a quarter", "more"])
+def test_a_model_runs_again_when_more_than_a_quarter_of_its_facts_is_lost(
+    claude, api, tmp_path, changed, runs
+):
+    scene = Scene(claude, api, tmp_path).make({"limits.py": "\n".join(LIMITS)})
+    facts = [f"- limit {n} is `{text}` (limits.py:{n})" for n, text in enumerate(LIMITS, 1)]
+    codebase = "\n".join(["# Codebase: login", "", "## Limits", *facts, ""])
+    api.play(writing({**STANDARD, "codebase.md": codebase}))
+    assert scene.load()["state"] == "built"
+    before = scene.texts
+    drafted = "".join(before[name] for name in scene.manifest["drafted"])
+    assert len(re.findall("^- ", drafted, re.MULTILINE)) == 16
+    assert len(sessions(api)) == 1
+    put(scene, "limits.py", "\n".join([f"{one}0" for one in LIMITS[:changed]] + LIMITS[changed:]))
+    api.play(writing({"codebase.md": codebase.replace(f"{LIMITS[0]}`", f"{LIMITS[0]}0`")}))
+    assert scene.load()["state"] == ("refreshed" if runs == 1 else "built")
+    assert len(sessions(api)) == runs
+    again = [one for one in api.requests if one.session != api.requests[0].session]
+    assert {*map(str, map(asked_for, again))} <= {"['codebase.md']"}
+    assert (f"`{LIMITS[0]}0`" in scene.texts["codebase.md"]) == (runs == 2)
+    assert scene.texts["patterns.md"] == before["patterns.md"]
