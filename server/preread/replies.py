@@ -120,7 +120,8 @@ def refreshed(
     warnings = [*reply.warnings]
     if lost:
         shown = "; ".join(f"{one.file}: {one.text[:MAX_SHOWN]}" for one in lost[:MAX_LOST])
-        warnings.append(f"{len(lost)} facts are gone, because their lines changed: {shown}")
+        facts = "1 fact is" if len(lost) == 1 else f"{len(lost)} facts are"
+        warnings.append(f"{facts} gone, because the cited lines changed: {shown}")
     return reply.model_copy(update={"warnings": tuple(warnings)})
 
 

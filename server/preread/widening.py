@@ -13,6 +13,7 @@ from preread.build_plan import SUMMARY, Plan
 from preread.builders import static
 from preread.evidence.collect import collect_beyond
 from preread.infra import atomic
+from preread.infra.plural import counted
 from preread.layout import REQUIRED
 from preread.models import (
     Draft,
@@ -83,7 +84,7 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
 def _said(widened: _Widened) -> str:
     files = ", ".join(sorted(widened.drafts.keys() & {fact.file for fact in widened.added}))
     count = len(widened.added)
-    facts = "1 fact" if count == 1 else f"{count} facts"
+    facts = counted(count, "fact")
     return (
         f"For this description the map added {facts} to {files}, without a model; "
         "`force` has a model read again."

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from preread.cli.terminal import Block, Marked, one_line
+from preread.infra.plural import counted
 
 if TYPE_CHECKING:
     from preread.graph.model import Edge, Node
@@ -33,7 +34,8 @@ class _Branch(NamedTuple):
 
 def graph(reply: "GraphReply") -> Iterator[Block]:
     if reply.path:
-        yield f"wrote {reply.path}: {len(reply.nodes)} nodes, {len(reply.edges)} edges"
+        nodes, edges = counted(len(reply.nodes), "node"), counted(len(reply.edges), "edge")
+        yield f"wrote {reply.path}: {nodes}, {edges}"
         return
     tree = _Tree(reply)
     yield "\n".join(_lines(tree.root()))
@@ -62,7 +64,9 @@ class _Tree:
         left = [_Branch(_fact(node)) for node in facts if node.id not in told]
         why = "whose sources are beyond the limit" if self.is_cut else "that cite no node"
         alone = [_Branch(f"facts {why}", tuple(left))] if left else []
-        return _Branch(f"{self.feature.name} ({len(facts)} facts)", (*other, *cited, *alone))
+        return _Branch(
+            f"{self.feature.name} ({counted(len(facts), 'fact')})", (*other, *cited, *alone)
+        )
 
     def _most_cited(self, facts: "list[Node]") -> "list[Node]":
         """What facts cite; not the definitions and tests, which stand under their files."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preread.cli.terminal import Block, Marked
+from preread.infra.plural import counted
 
 if TYPE_CHECKING:
     from preread.operations.history.blame import BlameReply
@@ -22,7 +23,7 @@ def _at(seconds: float | None) -> str:
 def diff(reply: "DiffReply") -> Iterator[Block]:
     yield from (Marked("note", f": {warning}") for warning in reply.warnings)
     since = f"since {_at(reply.since)} ({reply.version})"
-    yield f"{reply.feature} {since}: {len(reply.changes)} changes"
+    yield f"{reply.feature} {since}: {counted(len(reply.changes), 'change')}"
     for one in reply.changes:
         yield f"{SIGNS[one.kind]} {one.file}: {one.text} ({', '.join(one.sources)})"
         if one.before is not None:
@@ -34,7 +35,8 @@ def diff(reply: "DiffReply") -> Iterator[Block]:
 def impact(reply: "ImpactReply") -> Iterator[Block]:
     for one in reply.facts:
         yield f"{one.how}: {one.feature}/{one.file}: {one.text} ({one.source})"
-    yield f"{len(reply.facts)} facts of {len(reply.features)} dossiers, {len(reply.paths)} files"
+    facts, files = counted(len(reply.facts), "fact"), counted(len(reply.paths), "file")
+    yield f"{facts} of {counted(len(reply.features), 'dossier')}, {files}"
 
 
 def blame(reply: "BlameReply") -> Iterator[Block]:

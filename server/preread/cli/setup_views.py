@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preread.cli.terminal import Block, Marked, Table
+from preread.infra.plural import counted
 
 if TYPE_CHECKING:
     from preread.operations.doctor import DoctorReply
@@ -17,7 +18,10 @@ DECIDED = {"block": "blocked", "remark": "remarked", "failure": "let through", "
 
 def init(reply: "InitReply") -> Iterator[Block]:
     yield f"Project: {reply.root}"
-    yield from (f"found {f.framework}, {f.files} files: {', '.join(f.rules)}" for f in reply.found)
+    yield from (
+        f"found {f.framework}, {counted(f.files, 'file')}: {', '.join(f.rules)}"
+        for f in reply.found
+    )
     yield from (f"reports: {glob}" for glob in reply.reports)
     yield from (f"wrote {path}" for path in reply.written)
     yield from (f"removed {path}" for path in reply.removed)

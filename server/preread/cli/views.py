@@ -17,6 +17,7 @@ from preread.cli.session_views import attention, consolidated, heard, here, said
 from preread.cli.setup_views import doctor, gates, init, install_client
 from preread.cli.terminal import Block, Markdown, Marked, Table, age, render_blocks
 from preread.gates import fence
+from preread.infra.plural import counted
 
 if TYPE_CHECKING:
     from preread.models import LoadReply, Model
@@ -75,7 +76,9 @@ def load(reply: "LoadReply") -> Iterator[Block]:
     ]
     head = [f": {' '.join(word for word in how if word)}".removesuffix(": "), reply.path]
     if stats is not None:
-        head.append(f"{stats.facts} facts, about {stats.tokens} tokens, {stats.seconds:.2f} s")
+        head.append(
+            f"{counted(stats.facts, 'fact')}, about {stats.tokens} tokens, {stats.seconds:.2f} s"
+        )
         if stats.turns:
             today = f"{dollars(stats.cost_today_usd)} today"
             head.append(f"{stats.turns} turns, {dollars(stats.cost_usd)}, {today}")
@@ -145,7 +148,7 @@ def status(reply: "StatusReply") -> Iterator[Block]:
 def _last_run(run: "RunRecord") -> Iterator[Block]:
     """How the last build went: who drafted, what it took, what did not check out and why."""
     outcome, stats = run.outcome, run.stats
-    counts = f"{stats.facts} facts, {stats.dropped} dropped, {stats.cut} cut"
+    counts = f"{counted(stats.facts, 'fact')}, {stats.dropped} dropped, {stats.cut} cut"
     yield f"last run: {run.status or 'unknown'}, {counts}"
     if outcome.version:
         cost = "cost unknown" if outcome.cost_usd is None else dollars(outcome.cost_usd)
@@ -184,7 +187,7 @@ def check(reply: "CheckReply") -> Iterator[Block]:
         yield f"{p.path}:{p.line}: {p.code} {p.message}{fix}"
     yield from _notes(reply.warnings)
     if reply.run is None:
-        problems = _counted(len(reply.problems), "problem")
+        problems = counted(len(reply.problems), "problem")
         facts = "1 fact checks" if reply.facts == 1 else f"{reply.facts} facts check"
         yield f"{reply.feature or 'all'}: {facts} out, {problems}"
         if any(p.fix for p in reply.problems):
@@ -192,13 +195,9 @@ def check(reply: "CheckReply") -> Iterator[Block]:
         return
     stage = f"at {reply.run.stage}" if reply.run.stage else "started"
     stage = "finished" if reply.run.finished else stage
-    rounds, runs = _counted(reply.run.rounds, "round"), _counted(reply.run.runs, "run")
-    problems = _counted(len(reply.problems), "problem")
+    rounds, runs = counted(reply.run.rounds, "round"), counted(reply.run.runs, "run")
+    problems = counted(len(reply.problems), "problem")
     yield f"{reply.feature}: run log {stage}, {runs}, {rounds} of fixes, {problems}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _notes(warnings: Sequence[str]) -> Iterator[Block]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from preread.errors import PrereadError
+from preread.infra.plural import counted
 from preread.infra.reading import plain_bytes
 from preread.worktrees import listing, moving, records, repair
 from preread.worktrees.records import Record
@@ -246,7 +247,8 @@ def _check_clean(repository: Repository, record: Record, path: Path) -> None:
         )
     if dirty := listing.changes(repository, path):
         raise failed(
-            f"{record.name} has {len(dirty)} files that are not committed.", "Commit them.",
+            f"{record.name} has uncommitted changes in {counted(len(dirty), 'file')}.",
+            "Commit them.",
             reason="dirty", dirty=dirty[:50],
         )  # fmt: skip
     if repository.out("symbolic-ref", "-q", "HEAD", at=path) != record.branch:

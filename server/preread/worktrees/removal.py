@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preread.errors import PrereadError
+from preread.infra.plural import counted
 from preread.worktrees import listing, records, rescue, undo
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, failed
@@ -108,11 +109,11 @@ def check(repository: Repository, record: Record, *, force: bool) -> Work:
         ),
         "",
     )
-    reasons = [f"{len(work.dirty)} changed files"] if work.dirty else []
-    reasons += [f"{work.unmerged} commits that are not merged"] if work.unmerged else []
+    reasons = [f"changes in {counted(len(work.dirty), 'file')}"] if work.dirty else []
+    reasons += [counted(work.unmerged, "unmerged commit")] if work.unmerged else []
     reasons += [f"a {work.under_way} under way"] if work.under_way else []
     reasons += ["a bare commit checked out"] if work.detached else []
-    reasons += [f"{len(work.hidden)} commits that no branch has"] if work.hidden else []
+    reasons += [f"{counted(len(work.hidden), 'commit')} that no branch has"] if work.hidden else []
     reasons += [f"git's own lock ({locked})"] if locked else []
     if reasons and not force:
         raise failed(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from preread import aliases, inputs, staleness
+from preread.infra.plural import counted
 from preread.models import Model
 from preread.operations import published_dossier
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
@@ -125,9 +126,8 @@ def _of_feature(progress: Progress) -> Iterator[Blocker]:
 
 def _failing(labels: list[str], feature: str = "") -> Blocker:
     more = f" and {len(labels) - MAX_NAMED} more" if len(labels) > MAX_NAMED else ""
-    message = (
-        f"{len(labels)} tests failed when they last ran: {', '.join(labels[:MAX_NAMED])}{more}."
-    )
+    tests = counted(len(labels), "test")
+    message = f"{tests} failed in the last run: {', '.join(labels[:MAX_NAMED])}{more}."
     following = f"`{f'preread failures {feature}'.rstrip()}`"
     return Blocker(code="failing", feature=feature, message=message, next=following)
 
