@@ -15,7 +15,7 @@ from preread import check as checks
 from preread import dossier, pipeline, publish, published, wrong_marks
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
-from preread.moves import Followed
+from preread.source_tracking import Followed
 
 CODE = """\
 # Rounding each line half up

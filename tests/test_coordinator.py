@@ -24,11 +24,11 @@ from _trees import write
 from _whole import sized
 from conftest import git, make_repository
 from preread.agents import project_tests
+from preread.agents.budget import Budget
 from preread.agents.dossiers import Dossier
 from preread.agents.integrate import integrate
 from preread.agents.journal import Journal
 from preread.agents.order import DOSSIER, Order
-from preread.agents.purse import Purse
 from preread.cli import views
 from preread.errors import PrereadError
 from preread.operations.agent.shapes import ExecuteReply
@@ -342,18 +342,18 @@ async def test_a_run_that_is_cancelled_or_killed_goes_on_without_paying_twice(
 
 
 def test_a_run_reserves_before_it_starts_and_gives_back_what_is_left() -> None:
-    purse = Purse(10, time.monotonic() + 60)
-    shares = [purse.reserve(among) for among in (5, 4, 2)]
+    budget = Budget(10, time.monotonic() + 60)
+    shares = [budget.reserve(among) for among in (5, 4, 2)]
     assert shares == [2, 2, 3]
-    purse.settle(shares[0], 0.5)
-    purse.settle(shares[1], None)  # not known: all of it
-    assert purse.used == 0.5 + 2 + 3
-    assert purse.reserve(1) == 4.5
+    budget.settle(shares[0], 0.5)
+    budget.settle(shares[1], None)  # not known: all of it
+    assert budget.used == 0.5 + 2 + 3
+    assert budget.reserve(1) == 4.5
     with pytest.raises(PrereadError) as error:
-        purse.reserve(1)
+        budget.reserve(1)
     assert error.value.code == "E_MONEY"
     with pytest.raises(PrereadError) as error:
-        Purse(10, time.monotonic() + 0.5).reserve(1)
+        Budget(10, time.monotonic() + 0.5).reserve(1)
     assert error.value.code == "E_TIMEOUT"
 
 
@@ -583,8 +583,8 @@ async def test_what_killed_tests_left_does_not_keep_the_work_from_being_merged(s
     repository = open_repository(own)
     record = records.need(repository, "one")
     suite = project_tests.parsed(f"{sys.executable} check.py")
-    purse = Purse(1, time.monotonic() + PATIENCE)
-    integrate(own, repository, record, suite, purse, threading.Lock())
+    budget = Budget(1, time.monotonic() + PATIENCE)
+    integrate(own, repository, record, suite, budget, threading.Lock())
     assert git(shop, "show", "main:a.py") == "A = 1\n"
     [ref] = git(shop, "for-each-ref", "--format=%(refname)", "refs/preread/removed/").split()
     assert git(shop, "show", f"{ref}:a.py") == "A = 'half'\n"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from _files_project import git, repository, services, write
-from preread import dossier, moves, relocation, sources
+from preread import dossier, relocation, source_tracking, sources
 from preread.gates import freshness
 from preread.gates.spans import MAX_BYTES
 
@@ -329,7 +329,7 @@ def test_a_draft_follows_its_sources():
         "shop/cart.py:15": "shop/scales.py:2",
         "shop/cart.py:3": "shop/limits.py:1",
     }
-    now, lost = moves.followed(draft, moves.Followed(moved))
+    now, lost = source_tracking.followed(draft, source_tracking.Followed(moved))
     assert not lost
     after = dossier.render(now)
     assert "- `total` :20-23 adds up, `weight` shop/scales.py:2 does not" in after

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from functools import partial
 
-from preread import cache, dossier, moves, published
+from preread import cache, dossier, published, source_tracking
 from preread.build_key import build_key
 from preread.builders import DRAFTED, DRAFTING_ORDER
 from preread.models import Draft, Evidence, How, LostFact, Manifest, Request
-from preread.moves import Followed
 from preread.published import Published
 from preread.services import Services
+from preread.source_tracking import Followed
 
 SUMMARY = "summary.md"
 HISTORY = frozenset({"failing", "flaky"})  # rules whose findings are a history of failures
@@ -42,7 +42,7 @@ def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
     manifest = found.manifest if found is not None else None
     if found is None or manifest is None:
         return Plan(request, _in_order(request.extend or to_draft))
-    where = moves.follow(services, manifest)
+    where = source_tracking.follow(services, manifest)
     earlier = _earlier_drafts(request, found, manifest, where)
     extend = request.extend
     if earlier and not extend:
@@ -73,14 +73,14 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
     manifest = found.manifest
     if manifest is None:
         raise ValueError("only a dossier with a manifest can be refreshed")
-    where = moves.follow(services, manifest)
+    where = source_tracking.follow(services, manifest)
     kept: list[Draft] = []
     lost: list[LostFact] = []
     drafted = _drafted(found, manifest)
     before = tuple(one for one in manifest.lost if one.file in drafted)
     facts = len(before)
     for draft in drafted.values():
-        now, without = moves.followed(draft, where)
+        now, without = source_tracking.followed(draft, where)
         kept.append(now)
         lost += without
         facts += len(draft.facts)
@@ -108,7 +108,7 @@ def _earlier_drafts(
     if (request.ticket, request.scope) != (manifest.ticket, manifest.scope):
         return {}
     drafted = _drafted(found, manifest).items()
-    return {name: moves.followed(draft, where)[0] for name, draft in drafted}
+    return {name: source_tracking.followed(draft, where)[0] for name, draft in drafted}
 
 
 def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:

@@ -233,9 +233,9 @@ def _forget_all_but(connection: sqlite3.Connection, keys: set[str], features: se
         connection.executemany(delete, [(key,) for key in known - keys])
         delete = "DELETE FROM versions WHERE feature = ?"
         connection.executemany(delete, [(name,) for name in versions - features])
-        looks = {name for (name,) in connection.execute("SELECT feature FROM looks")}
-        delete = "DELETE FROM looks WHERE feature = ?"
-        connection.executemany(delete, [(name,) for name in looks - features])
+        checked = {name for (name,) in connection.execute("SELECT feature FROM cached_checks")}
+        delete = "DELETE FROM cached_checks WHERE feature = ?"
+        connection.executemany(delete, [(name,) for name in checked - features])
     return len(known - keys)
 
 

@@ -20,9 +20,9 @@ from preread.models import (
     State,
     Stats,
 )
-from preread.moves import Followed
 from preread.published import Published, RunRecord
 from preread.services import Services
+from preread.source_tracking import Followed
 
 # What comes first when a dossier is larger than a reply may carry.
 INLINE_ORDER = (

@@ -18,7 +18,7 @@ from pydantic import Field
 from preread.errors import PrereadError
 from preread.infra import processes
 from preread.infra.db import transaction
-from preread.infra.kept_db import KeptDatabase
+from preread.infra.persistent_db import PersistentDatabase
 from preread.layout import Layout
 from preread.models import Model
 
@@ -246,8 +246,8 @@ def _waiting(layout: Layout, me: Identity, _state: tuple[int, int, int]) -> int:
     return _database(layout).use(lambda connection: len(_unheard(connection, me.id)))
 
 
-def _database(layout: Layout) -> KeptDatabase:
-    return KeptDatabase(
+def _database(layout: Layout) -> PersistentDatabase:
+    return PersistentDatabase(
         layout.sessions_db, layout.lock("_sessions"), SCHEMA, "unheard messages are lost"
     )
 

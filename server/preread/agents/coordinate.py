@@ -8,10 +8,10 @@ from queue import Empty, SimpleQueue
 
 from preread.agents import journal
 from preread.agents.answers import Plan
+from preread.agents.budget import Budget
 from preread.agents.dossiers import Dossier
 from preread.agents.journal import Journal, Story
 from preread.agents.order import Failure, Order, Result, turn
-from preread.agents.purse import Purse
 from preread.agents.stages import EACH, Stages
 from preread.errors import PrereadError
 from preread.services import Progress, Services
@@ -40,7 +40,7 @@ def coordinate(services: Services, order: Order) -> Result:
         merged, logged = story.merged, story.merged_before
         for repaired in repair.repair(repository):
             services.progress.say(repaired)
-        purse = Purse(order.usd, until, story.cost_usd - story.paid_before)
+        budget = Budget(order.usd, until, story.cost_usd - story.paid_before)
         log.add("begun", text=order.task)
         said: SimpleQueue[str] = SimpleQueue()
         progress = replace(services.progress, report=lambda text, _done, _total: said.put(text))
@@ -48,7 +48,7 @@ def coordinate(services: Services, order: Order) -> Result:
         inside = replace(repository, services=own)
         # If this call waited, its dossier may be older than what was merged meanwhile.
         dossier = Dossier(own, inside, order, set() if waited else set(merged))
-        stages = Stages(own, inside, order, log, purse, dossier)
+        stages = Stages(own, inside, order, log, budget, dossier)
         failures = _Schedule(services.progress, stages, said).run()
         story = log.story
         _clear(repository, story)

@@ -3,8 +3,8 @@
 import threading
 
 from preread.agents import project_tests
+from preread.agents.budget import Budget
 from preread.agents.project_tests import Suite
-from preread.agents.purse import Purse
 from preread.errors import PrereadError
 from preread.services import Services
 from preread.worktrees import merging, records, repair
@@ -17,7 +17,7 @@ def integrate(
     repository: Repository,
     record: Record,
     suite: Suite,
-    purse: Purse,
+    budget: Budget,
     reading: threading.Lock,
 ) -> tuple[str, str]:
     """Merge the work if its tests pass; the new commit of the base, and the tests' last output.
@@ -39,8 +39,8 @@ def integrate(
     path = records.path_of(repository, record.name)
     root = path / repository.prefix
     try:
-        ran = project_tests.run(services, suite, root, purse.need_time())
-        purse.need_time()
+        ran = project_tests.run(services, suite, root, budget.need_time())
+        budget.need_time()
     finally:  # files that tests leave behind are not part of the work
         kept = repository.uncancelled()
         kept.run("reset", "-q", "--hard", updated.commit, at=path)

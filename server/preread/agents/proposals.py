@@ -13,7 +13,7 @@ from pydantic import Field
 
 from preread.agents import programs
 from preread.agents.answers import FORMS, Answer, Line
-from preread.agents.purse import Purse
+from preread.agents.budget import Budget
 from preread.models import Model
 from preread.services import Services
 
@@ -49,7 +49,7 @@ class Done(NamedTuple):
 
 
 def carry_out(
-    services: Services, root: Path, proposal: Proposal, allowed: Sequence[str], purse: Purse
+    services: Services, root: Path, proposal: Proposal, allowed: Sequence[str], budget: Budget
 ) -> Done:
     """Run a proposal's commands, up to the first failure. Raises E_TIMEOUT, Cancelled."""
     if strange := [command for command in proposal.commands if command not in allowed]:
@@ -59,7 +59,7 @@ def carry_out(
         services.progress.say(f"runs {command}")
         ran = programs.run(
             services, shlex.split(command), cwd=root, environ=services.program_environ,
-            seconds=purse.need_time(),
+            seconds=budget.need_time(),
         )  # fmt: skip
         steps.append(Step(command=command, failure=ran.failure, output=ran.said))
         if ran.failure:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from preread.agents import answers, integrate, run, work
 from preread.agents.answers import Answer, Plan, Report, Task, Verdict
+from preread.agents.budget import Budget
 from preread.agents.dossiers import Dossier
 from preread.agents.journal import PLANNER, Journal, Part
 from preread.agents.order import DOSSIER, Failure, Order
-from preread.agents.purse import Purse
 from preread.agents.run import Ended
 from preread.agents.work import Job
 from preread.errors import Cancelled, PrereadError
@@ -33,7 +33,7 @@ class Stages:
     repository: Repository
     order: Order
     journal: Journal
-    purse: Purse
+    budget: Budget
     dossier: Dossier
     due: dict[str, int] = field(default_factory=dict)  # agents still to run, for each task
     merging: threading.Lock = field(default_factory=threading.Lock)
@@ -155,7 +155,7 @@ class Stages:
         with self.merging:
             self.services.progress.say(f"{task.id}: runs the tests")
             commit, said = integrate.integrate(
-                self.services, self.repository, record, self.order.suite, self.purse,
+                self.services, self.repository, record, self.order.suite, self.budget,
                 self.dossier.reading,
             )  # fmt: skip
             self.journal.add("merged", task=task.id, commit=commit, text=said)
@@ -193,7 +193,7 @@ class Stages:
         is_new: bool = False,
     ) -> tuple[Ended, float]:
         """Run an agent with its share of the money; the caller records its end."""
-        share = self.purse.reserve(among or sum(self.due.values()))
+        share = self.budget.reserve(among or sum(self.due.values()))
         if task:
             self.due[task] -= 1
         self.journal.add(
@@ -202,7 +202,7 @@ class Stages:
         )  # fmt: skip
         settings = self.services.settings.model_copy(update={"max_usd": share})
         own = replace(self.services, settings=settings, progress=self._progress(task))
-        job = Job(kind, text, task, self.order.feature, self.purse.seconds, form)
+        job = Job(kind, text, task, self.order.feature, self.budget.seconds, form)
         try:
             if is_new:
                 create.create(self.repository, record)
@@ -212,7 +212,7 @@ class Stages:
             raise
         except PrereadError as error:
             cost = error.details.get("cost_usd", 0.0)
-            self.purse.settle(share, cost)
+            self.budget.settle(share, cost)
             self.journal.add("ended", task=task, kind=kind, usd=cost)
             raise
 
@@ -226,7 +226,7 @@ class Stages:
 
     def _ended(self, kind: str, ended: Ended, share: float, **fields: str) -> None:
         cost = ended.outcome.cost_usd
-        self.purse.settle(share, cost)
+        self.budget.settle(share, cost)
         self.journal.add("ended", kind=kind, usd=cost, **fields)
 
 

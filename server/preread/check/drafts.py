@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from preread import dossier, fact_history, moves, published
+from preread import dossier, fact_history, published, source_tracking
 from preread.layout import BY_NAME, FILES
 from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
-from preread.moves import Followed
 from preread.published import Published
 from preread.relocation import Relocator
 from preread.services import Services
+from preread.source_tracking import Followed
 
 FILE_ORDER = {row.name: number for number, row in enumerate(FILES)}
 MAX_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
@@ -116,14 +116,14 @@ class _PeoplesFacts:
             keys = {source: f"{old} {source}" for source in fact.sources}
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
-            found = moves.found_again(self.relocator, marks)
-        now = moves.moved_fact(fact, section.source, found)
+            found = source_tracking.found_again(self.relocator, marks)
+        now = source_tracking.moved_fact(fact, section.source, found)
         identity = dossier.fact_id(name, now.text)
         self.now_called[old] = identity
         lost = [source for source in fact.sources if source in found.lost and source in marks]
         self.sought |= {f"{identity} {source}": marks[source] for source in lost}
         # The check looks quotes up, so that a person need not touch a fact that is true.
-        is_there = not moves.has_lost_its_sources(fact, section.source, found)
+        is_there = not source_tracking.has_lost_its_sources(fact, section.source, found)
         self.are_there[identity] = is_there or bool(dossier.quotes(fact.text))
         return now
 

@@ -87,7 +87,7 @@ CREATE INDEX edges_target ON edges (target, kind);
 CREATE INDEX edges_origin ON edges (origin);
 CREATE TABLE origins (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL);
 CREATE TABLE passed_checks (key TEXT PRIMARY KEY, signature TEXT NOT NULL);
-CREATE TABLE looks (
+CREATE TABLE cached_checks (
     feature TEXT PRIMARY KEY, level TEXT NOT NULL, ticket TEXT NOT NULL, cited TEXT NOT NULL,
     mark TEXT NOT NULL, found TEXT NOT NULL
 );

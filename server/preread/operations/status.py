@@ -10,9 +10,9 @@ from pydantic import Field
 
 from preread import aliases, cache, dossier, published, spending, stale_hints, staleness
 from preread.build_key import build_key
+from preread.check_cache import CachedCheck, CheckCache
 from preread.errors import Unreadable
 from preread.infra import db
-from preread.looked_at import Look, Looks
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
@@ -100,12 +100,12 @@ async def _refreshed(
 def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus]:
     names, signature = list(features), _signature(services)
     build_key_of = functools.cache(functools.partial(build_key, services))
-    looks = Looks(services, cache.head_signature([], services.tree), build_key_of)
+    looks = CheckCache(services, cache.head_signature([], services.tree), build_key_of)
     found = {one.feature: one for one in _kept(looks, names)}
     with db.shared(services.layout):
         looked = [_status(services, name, build_key_of) for name in names if name not in found]
     looks.keep(
-        Look(manifest, one.model_dump_json(exclude={"age"}))
+        CachedCheck(manifest, one.model_dump_json(exclude={"age"}))
         for one, manifest in looked
         if one.fresh
     )
@@ -128,7 +128,7 @@ def _signature(services: Services) -> str | None:
         return None
 
 
-def _kept(looks: Looks, names: list[str]) -> Iterator[DossierStatus]:
+def _kept(looks: CheckCache, names: list[str]) -> Iterator[DossierStatus]:
     """What is known of dossiers that nothing has changed of since they were looked at."""
     for text in looks.kept(names).values():
         with suppress(ValueError, TypeError):  # the database may be damaged

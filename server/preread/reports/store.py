@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar, get_origin
 
 from preread.errors import PrereadError
-from preread.infra.kept_db import KeptDatabase
+from preread.infra.persistent_db import PersistentDatabase
 from preread.layout import Layout
 from preread.reports.results import Line
 
@@ -112,8 +112,8 @@ def _sound(row: R) -> R:
 
 
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work` on the history; raises as `KeptDatabase.use` does."""
-    database = KeptDatabase(
+    """Run `work` on the history; raises as `PersistentDatabase.use` does."""
+    database = PersistentDatabase(
         layout.test_history, layout.lock("_tests"), SCHEMA, "the test history starts over"
     )
     return database.use(work)

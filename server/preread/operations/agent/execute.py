@@ -7,8 +7,8 @@ from dataclasses import replace
 from preread import aliases
 from preread.agents import answers, kinds, project_tests, proposals, run, work
 from preread.agents.answers import Answer
+from preread.agents.budget import Budget
 from preread.agents.proposals import Proposal
-from preread.agents.purse import Purse
 from preread.agents.work import Job
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
@@ -154,13 +154,13 @@ def _execute(
     begun = time.monotonic()
     repository = open_repository(services)
     layout, policy = repository.layout, kinds.policy(request.kind)
-    purse = Purse(services.settings.max_usd, begun + request.timeout_seconds)
+    budget = Budget(services.settings.max_usd, begun + request.timeout_seconds)
     record, is_new = _worktree(repository, request, feature)
     own = replace(services, layout=layout)
     try:
         job = _job(repository, request, record, task, feature, known)
         ended = work.do(own, repository, record, job)
-        done = _carried_out(own, repository, request, record, ended.text, purse)
+        done = _carried_out(own, repository, request, record, ended.text, budget)
     except PrereadError as error:
         error.details["worktree"] = record.name  # with what it did, if it did anything
         raise
@@ -209,7 +209,7 @@ def _carried_out(
     request: ExecuteRequest,
     record: Record,
     text: str,
-    purse: Purse,
+    budget: Budget,
 ) -> proposals.Done | None:
     """What was run of a proposal; None where nothing was allowed to be."""
     if not request.commands:
@@ -219,7 +219,7 @@ def _carried_out(
     except ValueError as error:
         return proposals.Done((), f"The proposal cannot be used: {error}.")
     root = records.path_of(repository, record.name) / repository.prefix
-    return proposals.carry_out(services, root, proposal, request.commands, purse)
+    return proposals.carry_out(services, root, proposal, request.commands, budget)
 
 
 def _worktree(repository: Repository, request: ExecuteRequest, feature: str) -> tuple[Record, bool]:

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from preread import aliases, git_rules, published, spending
 from preread.agents import coordinate, journal, kinds, run, work
+from preread.agents.budget import Budget
 from preread.agents.order import turn
-from preread.agents.purse import Purse
 from preread.builders import untrusted
 from preread.errors import Cancelled, PrereadError
 from preread.gates.feature_names import slug
@@ -193,7 +193,7 @@ def _opened(
     begun: float,
 ) -> Flow:
     """The run in its worktree: the one that is there, or a new one. Raises E_WORKTREE, E_USAGE."""
-    purse = Purse(wanted.usd, begun + wanted.seconds, log.story.cost_usd - log.story.paid_before)
+    budget = Budget(wanted.usd, begun + wanted.seconds, log.story.cost_usd - log.story.paid_before)
     starts = [one for one in log.entries if one.step == "begun" and one.begun_at]
     record = records.read(repository.layout, wanted.id)
     if record is not None:
@@ -210,7 +210,9 @@ def _opened(
                 f"(`preread worktree merge {wanted.id}`) or remove it.",
                 {"worktree": wanted.id},
             )  # fmt: skip
-        flow = Flow(services, repository, wanted._replace(task=starts[-1].text), record, log, purse)
+        flow = Flow(
+            services, repository, wanted._replace(task=starts[-1].text), record, log, budget
+        )
         work.commit(repository, record, "what was in the worktree")
     else:
         _check_program(services, wanted)
@@ -218,7 +220,7 @@ def _opened(
         log.add("begun", text=wanted.task, begun_at=record.begun_at, worktree=record.name)
         create.create(repository, record)
         record = record.model_copy(update={"stage": "ready"})
-        flow = Flow(services, repository, wanted, record, log, purse)
+        flow = Flow(services, repository, wanted, record, log, budget)
     _prepare(flow)
     return flow
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from preread.agents import project_tests, run, work
+from preread.agents.budget import Budget
 from preread.agents.journal import Entry, Journal
 from preread.agents.order import DOSSIER
 from preread.agents.programs import Ran
 from preread.agents.project_tests import Suite
-from preread.agents.purse import Purse
 from preread.agents.work import Job
 from preread.builders import untrusted
 from preread.errors import Cancelled, PrereadError
@@ -75,7 +75,7 @@ class Flow:
     wanted: Wanted
     record: Record
     journal: Journal
-    purse: Purse
+    budget: Budget
 
     @property
     def layout(self) -> Layout:
@@ -129,7 +129,7 @@ class Flow:
             self.services.progress.say(f"{stage.name} is done", number + 1, len(stages))
 
     def _carry_out(self, stage: Stage, among: int) -> None:
-        self.purse.need_time()
+        self.budget.need_time()
         for agent in self._due(stage):
             if agent == stage.heals:
                 self._heal(stage, among)
@@ -174,9 +174,9 @@ class Flow:
             raise PrereadError("E_NOT_ALLOWED", "Nobody has allowed the project's tests.")
         path, before = records.path_of(self.repository, self.record.name), self.head
         try:
-            seconds = self.purse.need_time()
+            seconds = self.budget.need_time()
             ran = project_tests.run(self.services, suite, self.layout.root, seconds)
-            self.purse.need_time()
+            self.budget.need_time()
         finally:  # what tests leave behind is no part of the work
             kept = self.repository.uncancelled()
             kept.run("reset", "-q", "--hard", at=path)
@@ -218,7 +218,7 @@ class Flow:
 
     def _agent(self, stage: Stage, agent: str, among: int, failure: str = "") -> None:
         """Run one agent with its share of the money."""
-        share = self.purse.reserve(among)
+        share = self.budget.reserve(among)
         fields = {"task": stage.name, "kind": agent, "worktree": self.record.name}
         text = self._prompt(stage, agent, failure)
         self.journal.add("started", **fields, begun_at=self.head, usd=share)
@@ -227,19 +227,19 @@ class Flow:
             settings=self.services.settings.model_copy(update={"max_usd": share}),
             progress=replace(self.services.progress, report=self._report(stage)),
         )
-        job = Job(agent, text, stage.name, self.wanted.feature, self.purse.seconds)
+        job = Job(agent, text, stage.name, self.wanted.feature, self.budget.seconds)
         try:
             ended = work.do(own, self.repository, self.record, job)
         except Cancelled:
             raise
         except PrereadError as error:
             cost = error.details.get("cost_usd", 0.0)
-            self.purse.settle(share, cost)
+            self.budget.settle(share, cost)
             work.commit(self.repository, self.record, f"{agent}: what it left when it failed")
             self.journal.add("ended", **fields, usd=cost, code=error.code, commit=self.head)
             raise
         cost, said = ended.outcome.cost_usd, self.services.credentials.without(ended.text)
-        self.purse.settle(share, cost)
+        self.budget.settle(share, cost)
         self.journal.add("ended", **fields, usd=cost, commit=self.head, text=said[:MAX_SUMMARY])
 
     def _report(self, stage: Stage) -> Report:

@@ -11,7 +11,7 @@ LEAST_SHARE = 0.01  # of the run's money, likewise
 
 
 @dataclass
-class Purse:
+class Budget:
     """The remaining budget of a run. Thread-safe."""
 
     usd: float

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class KeptDatabase:
+class PersistentDatabase:
     """A database at `path`, created when it is first used."""
 
     path: Path

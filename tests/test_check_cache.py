@@ -38,10 +38,10 @@ def facts(cli: Cli, project: Path) -> int:
 def plant(project: Path) -> bool:
     """Change what is kept of the last look at the dossier, if anything is."""
     with closing(sqlite3.connect(project / ".project/.cache/index.db", isolation_level=None)) as db:
-        row = db.execute("SELECT found FROM looks WHERE feature = 'login'").fetchone()
+        row = db.execute("SELECT found FROM cached_checks WHERE feature = 'login'").fetchone()
         if row is not None:
             found = json.dumps(json.loads(row[0]) | {"facts": PLANTED})
-            db.execute("UPDATE looks SET found = ? WHERE feature = 'login'", (found,))
+            db.execute("UPDATE cached_checks SET found = ? WHERE feature = 'login'", (found,))
     return row is not None
 
 
@@ -120,6 +120,6 @@ def test_what_is_kept_of_a_look_may_be_damaged(cli: Cli, project: Path) -> None:
     for damage in ("found = '{'", "found = x'ff'", "found = '{\"facts\": {}}'", "level = 'x'",
                    "ticket = '../..'", "ticket = x'ff'", "mark = x'ff'"):  # fmt: skip
         with closing(sqlite3.connect(project / ".project/.cache/index.db")) as db, db:
-            db.execute(f"UPDATE looks SET {damage}")
+            db.execute(f"UPDATE cached_checks SET {damage}")
         assert facts(cli, project) == known, damage
         until_kept(cli, project)

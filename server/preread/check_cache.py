@@ -33,7 +33,7 @@ KINDS = frozenset(
 )
 
 
-class Look(NamedTuple):
+class CachedCheck(NamedTuple):
     """A dossier that covered the request it was built for, and the result of that check."""
 
     manifest: Manifest
@@ -41,7 +41,7 @@ class Look(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A stored `Look`."""
+    """A stored `CachedCheck`."""
 
     feature: str
     level: Level
@@ -51,7 +51,7 @@ class _Row(NamedTuple):
     found: str
 
 
-class Looks:
+class CheckCache:
     """Cached checks of dossiers, during one request."""
 
     def __init__(self, services: Services, head: str, build_key: Callable[[Level], str]) -> None:
@@ -80,7 +80,7 @@ class Looks:
             one.feature: one.found for one in rows if one.feature in names and self._is_valid(one)
         }
 
-    def keep(self, looks: Iterable[Look]) -> None:
+    def keep(self, looks: Iterable[CachedCheck]) -> None:
         """Store those whose dependencies cannot change unnoticed."""
         if not self._shared or self._services.tree.troubles:
             return
@@ -163,10 +163,12 @@ def _own_paths(layout: Layout, row: _Row) -> Iterator[str]:
 
 
 def _read(connection: sqlite3.Connection) -> list[_Row]:
-    select = "SELECT feature, level, ticket, cited, mark, found FROM looks"
+    select = "SELECT feature, level, ticket, cited, mark, found FROM cached_checks"
     return [_Row._make(row) for row in connection.execute(select)]
 
 
 def _write(connection: sqlite3.Connection, rows: list[_Row]) -> None:
     with db.transaction(connection):
-        connection.executemany("INSERT OR REPLACE INTO looks VALUES (?, ?, ?, ?, ?, ?)", rows)
+        connection.executemany(
+            "INSERT OR REPLACE INTO cached_checks VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
