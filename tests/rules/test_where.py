@@ -154,3 +154,28 @@ def test_four_sources_are_named_and_a_fifth_that_is_nearly_as_good(tmp_path: Pat
     others = {f"src/{name}.js": "// of the cart\n" + "x();\n" * 90 for name in "uvw"}
     [code, *_] = texts(found(write(tmp_path / "apart", {**far, **others}), "where", "cart"))
     assert code.count("src/") == 4
+
+
+USED_IN_PASSING = {
+    "shop/cart.py": "def add(item):\n    return item\n",
+    "shop/mail.py": "def send(to):\n    return to\n",
+    "tests/test_cart.py": (
+        "import pytest\n\nfrom shop.cart import add\n\n\n"
+        "@pytest.fixture\ndef item():\n    return 1\n\n\n"
+        "def test_add(item):\n    assert add(item)\n\n\n"
+        "@pytest.fixture\ndef other():\n    return 2\n"
+    ),
+}
+
+
+def test_where_only_tests_use_the_word_no_file_is_named_without_a_reason(tmp_path: Path) -> None:
+    root = write(tmp_path, USED_IN_PASSING)
+    [code, *_] = found(root, "where", "fixture")
+    assert code.text == (
+        "code: no definition named after it was found; it is first mentioned in `@pytest.fixture`"
+    )
+    assert code.sources == ("tests/test_cart.py:6",)
+    write(root, {"shop/mail.py": "# each fixture is sent\n\n\ndef send(to):\n    return to\n"})
+    [code, *_] = found(root, "where", "fixture")
+    assert code.text == "code: no definition named after it was found; it is mentioned here"
+    assert code.sources == ("shop/mail.py:1",)

@@ -68,11 +68,21 @@ def _is_absent(view: View, word: str) -> bool:
 def mention(view: View) -> tuple[str, str] | None:
     """The first line that mentions the feature, quoted, and its source."""
     for file in (*view.sources, *view.tests, *view.docs):
-        for number, text in enumerate(file.lines, 1):
-            if view.relevance.feature & view.relevance.stems_in(text):
-                quoted = quoting.whole(quoting.unmarked(text))
-                return (quoted, file.cite(number)) if quoted else None
+        if number := _first_mention(view, file):
+            quoted = quoting.whole(quoting.unmarked(file.lines[number - 1]))
+            return (quoted, file.cite(number)) if quoted else None
     return None
+
+
+def mentioned_in(view: View, file: FileView) -> str:
+    """The first line of a file that mentions the feature, as a source; empty if none does."""
+    number = _first_mention(view, file)
+    return file.cite(number) if number else ""
+
+
+def _first_mention(view: View, file: FileView) -> int:
+    feature, stems_in = view.relevance.feature, view.relevance.stems_in
+    return next((n for n, text in enumerate(file.lines, 1) if feature & stems_in(text)), 0)
 
 
 def places(view: View) -> Iterator[Place]:

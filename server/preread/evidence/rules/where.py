@@ -10,6 +10,7 @@ from preread.evidence.files import FileView
 from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import FUNCTIONS, Definition, Test, View
+from preread.index import words
 from preread.sources import Ref
 
 SOURCES, TESTS = 4, 3
@@ -32,11 +33,29 @@ def find(view: View) -> Iterator[Found]:
     ranked = (code or quotable)[: SOURCES + 1]
     if len(ranked) > SOURCES and ranked[SOURCES].score < NEARLY * ranked[SOURCES - 1].score:
         ranked = ranked[:SOURCES]
-    if ranked:
-        yield _listed("code", [place for file in ranked for place in _defined(view, file)], 1.0)
+    places = [place for file in ranked for place in _defined(view, file)]
+    if any(place.name or _is_named(view, place.file) for place in places):
+        yield _listed("code", places, 1.0)
+    else:
+        yield from _mentioned(view, ranked)
     tests = list(_tests(view))[:TESTS]
     if tests:
         yield _listed("tests", tests, 0.9)
+
+
+def _is_named(view: View, file: FileView) -> bool:
+    return bool(words.stems(file.path) & view.relevance.feature)
+
+
+def _mentioned(view: View, ranked: Sequence[FileView]) -> Iterator[Found]:
+    """The likeliest files that mention what none of them is about; else the first mention."""
+    nothing = "code: no definition named after it was found"
+    lines = [cited for file in ranked if (cited := nearest.mentioned_in(view, file))]
+    if lines:
+        yield Found(f"{nothing}; it is mentioned here", tuple(lines), 1.0)
+    elif found := nearest.mention(view):
+        text, source = found
+        yield Found(f"{nothing}; it is first mentioned in {text}", (source,), 1.0)
 
 
 def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
