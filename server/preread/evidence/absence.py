@@ -22,9 +22,10 @@ INPUTS = re.compile(
     r"|playwright",
     re.IGNORECASE,
 )
+# Words in the paths of tests.
 FOR_TESTS = frozenset(
-    "test tests testing spec specs e2e step steps stories".split()
-)  # words of paths
+    {"test", "tests", "testing", "spec", "specs", "e2e", "step", "steps", "stories"}
+)
 DOCTEST = re.compile(r"\s*(?:>>>|\.\.\.|iex>|///|//!)")  # source lines that run as tests
 DOCTESTED = re.compile(r">>>|^```\s*rust|testcode", re.MULTILINE)  # of documents
 UNIT_TESTS = re.compile(r"\s*(?:#\[cfg\(.*\btest\b|unittest\b)")  # from here on, of Rust or D

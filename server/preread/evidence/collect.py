@@ -121,9 +121,8 @@ def _collect(
     *,
     located: bool = True,
 ) -> tuple[View, Evidence]:
-    used = inputs.digests(
-        services, request
-    )  # before reading them, so that later changes make the dossier stale
+    # Before the inputs are read, so that a change in between makes the dossier stale.
+    used = inputs.digests(services, request)
     view = viewed(services, request, connection)
     findings: list[Finding] = []
     for number, rule in enumerate(RULES):

@@ -19,9 +19,8 @@ class LeftOut:
         self._kinds = frozenset(LEFT_OUT) & set(included)
         self._globs = [glob_pattern(glob) for glob in included if glob not in LEFT_OUT]
         self._attributes = attributes
-        self.choice = repr(
-            (sorted(included), attributes.key)
-        )  # files may be treated differently when this changes
+        # When this changes, every file is classified again.
+        self.choice = repr((sorted(included), attributes.key))
         self._by_text = "".join(kind[0] for kind in LEFT_OUT if kind not in self._kinds)
 
     def way(self, path: str) -> Way:

@@ -28,17 +28,15 @@ NOISE = re.compile(
     r"|^\W*run (\w+ ){0,3}fix(es)?\b",
     re.IGNORECASE,
 )
-OTHER_TYPE = re.compile(
-    r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:"
-)  # conventional commit types other than `fix`
+# Types of conventional commits that are no fixes.
+OTHER_TYPE = re.compile(r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:")
 REVERT = re.compile(
     r'^([\w-]+(\([^)]*\))?!?:\s+)?(Revert(?:ed|s)?|Back out|Reapply)\b|\breverts? (commit|"|#)',
     re.IGNORECASE,
 )
 REVERTS_COMMIT = re.compile(r"^This reverts commit\s*([0-9a-f]{7,40})?", re.MULTILINE)
-SQUASHED = re.compile(
-    r"^\s*\* ", re.MULTILINE
-)  # several squashed messages: one of them may revert another
+# The body of a squashed commit lists messages, and one of them may revert another.
+SQUASHED = re.compile(r"^\s*\* ", re.MULTILINE)
 BOT = re.compile(
     r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE
 )

@@ -26,9 +26,8 @@ DOTTED = re.compile(
     r"(?:\s+import\s+\(?([\w ,]+)|\{([\w ,:]+)\})?"
 )
 ENDING = re.compile(r"(\.d)?\.[A-Za-z]+$")
-CODE = re.compile(
-    r"\.(?:[cm]?[jt]sx?|vue|svelte|s[ac]ss|css|less|h|hh|hpp|py|rb|php)$"
-)  # `.component` in `./user.component` is no such suffix
+# Suffixes that an import may write out; `.component` in `./user.component` is none.
+CODE = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte|s[ac]ss|css|less|h|hh|hpp|py|rb|php)$")
 CALLED_AS_FOLDER = re.compile(r"/(index|__init__|mod)$")
 OUTER = frozenset({"crate", "self", "super", ""})
 

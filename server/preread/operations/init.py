@@ -63,9 +63,8 @@ async def init(context: Context, request: InitRequest) -> InitReply:
 
 def _init(services: Services, request: InitRequest) -> InitReply:
     layout = services.layout
-    settings_loading.load(
-        layout, services.environ
-    )  # what is written depends on them: no defaults here
+    # Invalid settings are an error here: what is written depends on them.
+    settings_loading.load(layout, services.environ)
     share = request.share or services.settings.share
     found, globs = conventions(services), reports(services)
     texts = _texts(found, globs, share=share)

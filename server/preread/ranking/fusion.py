@@ -91,12 +91,10 @@ SECOND_PASS: tuple[Signal, ...] = (  # these start from the best files of the fi
     Signal("mentions sources", uses.mentions_sources, "it mentions a source above"),
     Signal(MEANING, likeness.similar_names, "its names mean something similar"),
 )
-PRIORS = frozenset(
-    {"words of its folder's past", "changed of late", "same folder"}
-)  # they add no files, only reorder them
-REPORT_SIGNALS = frozenset(
-    {"dense passages", "dense passages for the title"}
-)  # they read files, only for reports, where it pays off
+# Signals that add no files and only reorder them.
+PRIORS = frozenset({"words of its folder's past", "changed of late", "same folder"})
+# Signals that read files; worth their time only for reports.
+REPORT_SIGNALS = frozenset({"dense passages", "dense passages for the title"})
 
 
 def ranked(lookup: Lookup, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:

@@ -69,10 +69,8 @@ class SpanFinder:
         _score_neighbours(file)
         best = max((part.score for part in file.parts), default=0.0)
         for place, number in self._places:
-            one, other = (
-                f"/{place}",
-                f"/{path}",
-            )  # a trace often has the absolute path, a person writes the end of it
+            # Either may be the longer one: traces have absolute paths, people write the end.
+            one, other = f"/{place}", f"/{path}"
             if (one.endswith(other) or other.endswith(one)) and (
                 part := file.part_at(number)
             ) is not None:

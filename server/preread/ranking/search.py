@@ -11,11 +11,9 @@ from typing import NamedTuple
 from preread.index import commits, imports, words
 
 DEFINED = (0.0, 1.0, 0.0)
-COLUMNS = (
-    0.0,
-    1.0,
-    1.0,
-)  # path, definitions, body: paths are scored apart, with their own lengths and rarities
+# Weights of path, definitions and body. Paths are scored separately, with their own lengths and
+# rarities.
+COLUMNS = (0.0, 1.0, 1.0)
 MIN_REPORT = 60  # words that make a text a report
 MIN_TITLE_WEIGHT = 1.0  # the least weight of a word of a title
 MAX_LOOKED_UP = 120  # words of a request that are looked up
@@ -164,9 +162,8 @@ class Lookup:
         sql = "SELECT rowid, bm25(words, ?, ?, ?) FROM words WHERE words MATCH ?"
         rows = self.connection.execute(sql, (*columns, match)).fetchall()
         total = len(self.files)
-        rarity = max(
-            math.log((total - len(rows) + 0.5) / (len(rows) + 0.5)), 1e-6
-        )  # the IDF that SQLite multiplied in
+        # The IDF that SQLite multiplied in.
+        rarity = max(math.log((total - len(rows) + 0.5) / (len(rows) + 0.5)), 1e-6)
         return {row: -score / rarity for row, score in rows}
 
     @cached_property
@@ -178,10 +175,8 @@ class Search:
     """What signals work on: the words of a request among the files of some roles."""
 
     def __init__(self, lookup: Lookup, roles: Sequence[str], sources: Sequence[str] = ()) -> None:
-        self.lookup, self.sources = (
-            lookup,
-            sources,
-        )  # the best sources, when searching for tests
+        self.lookup = lookup
+        self.sources = sources  # the best sources, when tests are searched
         found = lookup.files.items()
         self.paths = {
             row: path
@@ -195,12 +190,10 @@ class Search:
             if role in roles and _is_demoted(path, role)
         )
         report = lookup.is_report and "source" in roles
-        self.kind = (
-            "tests" if "test" in roles else "reports" if report else "files"
-        )  # the key of the weights
-        self.fused: list[
-            str
-        ] = []  # best first, updated after each pass: the next pass starts from them
+        # The key of the weights.
+        self.kind = "tests" if "test" in roles else "reports" if report else "files"
+        # Best first; the second pass starts from what the first one found.
+        self.fused: list[str] = []
 
     @property
     def terms(self) -> list[Term]:

@@ -84,9 +84,8 @@ def parse(path: str, text: str, language: Language) -> Source | None:
 
     import tree_sitter
 
-    parser = tree_sitter.Parser(
-        grammar
-    )  # a new one, because builds run in several threads and parsers are not thread-safe
+    # A new one each time: builds run in several threads, and parsers are not thread-safe.
+    parser = tree_sitter.Parser(grammar)
     try:
         root = parser.parse(read, progress_callback=gives_up).root_node
         chunk = _TEXT

@@ -20,9 +20,8 @@ from preread.syntax.places import Places
 from preread.syntax.queries import Section, contents_of, definitions_of
 from preread.syntax.recovery import recovered
 
-_last = (
-    threading.local()
-)  # the last file of each thread: details are usually read right after the outline
+# The last file of each thread, because details are usually read right after the outline.
+_last = threading.local()
 
 
 class Reading:

@@ -19,9 +19,8 @@ MIN_NAME, MIN_WORDS = 5, 3  # letters of a name, words of a message
 MAX_BELOW = 8  # lines between an error's name and its message
 KINDS = frozenset({"function", "method", "class", "component"})
 FAMILIES = frozenset({"enum", "option"})
-ACCESSOR = re.compile(
-    r"^(?:get|set|is)_?(?=[A-Z]|(?<=_)[a-z])(.{4,})"
-)  # tests may have the property
+# Tests may use the property instead of its accessor.
+ACCESSOR = re.compile(r"^(?:get|set|is)_?(?=[A-Z]|(?<=_)[a-z])(.{4,})")
 
 
 class _Absence(NamedTuple):

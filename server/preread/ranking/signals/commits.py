@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from preread.ranking.search import MIN_TITLE_WEIGHT, Lookup, Search, quoted, rarity
 
 MAX_SIMILAR = 25  # commits with similar messages
-LATEST, HALF_WEIGHT = (
-    1_000,
-    50,
-)  # commits; the place of the one that counts half as much as the newest
+LATEST = 1_000  # commits
+HALF_WEIGHT = 50  # the place of the commit that counts half as much as the newest
 TOGETHER = 1_500  # commits read for files changed together
 SEEDS = 5
 MIN_SHARED = 2  # commits that changed both files: one may be chance

@@ -12,13 +12,11 @@ from preread.ranking.search import Search, quoted, rarity
 PATH = re.compile(r"[\w./\\@-]*\w\.[A-Za-z]{1,6}\b|\w[\w.@-]*(?:[/\\][\w.@-]+)+")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+")
 PYTHON_FRAME = re.compile(r'File "([^"\n]+)", line \d+')  # the last one raised the error
-OTHER_FRAME = re.compile(
-    r"([\w./\\@~+-]*\w\.[A-Za-z]{1,6})[:(]\d+"
-)  # in other languages, the first one did
+# In other languages, the first frame raised it.
+OTHER_FRAME = re.compile(r"([\w./\\@~+-]*\w\.[A-Za-z]{1,6})[:(]\d+")
 SUFFIX = re.compile(r"\.([A-Za-z]{1,6})$")
-SCRIPT_SUFFIXES = frozenset(
-    "js jsx mjs cjs ts tsx mts cts".split()
-)  # a trace names the compiled file
+# Interchangeable, because a trace names the compiled file.
+SCRIPT_SUFFIXES = frozenset({"js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"})
 WRITTEN_AS_CODE = re.compile(r"[a-z0-9][A-Z]|\w_\w|^[A-Z]{2,}[a-z]")
 QUOTED = re.compile(r"`([^`\n]{2,80})`|[\"']([A-Za-z_][\w.-]{2,40})[\"']|(?<!\w)--([a-z][\w-]{2,})")
 MAX_NAMES, MAX_HOLDERS = 60, 40
@@ -42,9 +40,8 @@ def calls_traced(search: Search) -> dict[str, float]:
     for trace in (PYTHON_FRAME.findall(text)[::-1], OTHER_FRAME.findall(text)):
         inside = 0
         for name, shared, matches in _resolve(search, map(_named_file, trace)):
-            whole = (
-                shared > 1 or shared == len(name.parts) or "/" not in matches[0]
-            )  # so that it is not another project's `core.py`
+            # Otherwise it may be another project's `core.py`.
+            whole = shared > 1 or shared == len(name.parts) or "/" not in matches[0]
             if len(matches) == 1 and whole:
                 inside += 1
                 found[matches[0]] = max(found.get(matches[0], 0.0), 1 / inside)

@@ -11,10 +11,8 @@ from preread.ranking.signals.names import GENERIC_STEMS
 SEEDS = 5
 MENTIONED_SEEDS = 10
 MIN_LENGTH = 6  # letters: a shorter name is often a common word with other meanings
-MAX_NAMES, MAX_USED = (
-    300,
-    40,
-)  # names looked up for all best files together; the most specific of them
+MAX_NAMES = 300  # names looked up for all best files together
+MAX_USED = 40  # of these, the most specific ones
 MAX_HOLDERS = 25  # files: a name found in more of them does not discriminate
 
 
