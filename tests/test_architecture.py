@@ -137,6 +137,15 @@ def test_the_table_is_read_whole_and_in_its_order() -> None:
     assert list(ROWS)[-1] == "__main__"
 
 
+@pytest.mark.parametrize("package", ["infra", "agents", "daemon"])
+def test_the_map_lists_the_modules_of_a_package(package: str) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.partition(f"### `{package}/`")[2].partition("\n#")[0]
+    modules = {path.stem + "/" * path.is_dir() for path in (PACKAGE / package).iterdir()}
+    listed = re.findall(r"^\| `([\w/]+)` \|", section, re.MULTILINE)
+    assert sorted(listed) == sorted(modules - {"__init__", "__pycache__/"})
+
+
 def test_every_module_file_has_a_row_and_every_row_a_module() -> None:
     assert {unit(path) for path in FILES} - {"__init__"} == set(ROWS)
 
