@@ -140,6 +140,10 @@ def test_a_change_touches_the_facts_on_its_lines_first(cli: Cli, root: Path) -> 
     cites = cli("impact", "src/login.py", "--json", cwd=root).json
     assert cites["features"] == ["login"]
     assert {one["how"] for one in cites["facts"]} == {"cites"}
+    for same in ("./src/login.py", "src", "src/"):
+        assert cli("impact", same, "--json", cwd=root).json["facts"] == cites["facts"]
+    unknown = cli("impact", "src/logn.py", "--json", cwd=root)
+    assert (unknown.status, unknown.json["code"]) == (1, "E_NOT_FOUND")
     assert cli("impact", "--json", cwd=root).json["facts"] == []
     edit(root, 'raise ValueError("no user")', 'raise ValueError("nobody")')
     shown = cli("impact", "--json", cwd=root).json

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Literal
 
 from pydantic import Field
@@ -26,7 +27,7 @@ class ImpactRequest(RequestModel):
     """Which change."""
 
     paths: tuple[str, ...] = Field(
-        (), description="Files. Default: those that git shows as changed."
+        (), description="Files and folders. Default: the files that git shows as changed."
     )
     against: str | None = Field(
         None, description="The commit to compare with. Default: HEAD, so what is not committed."
@@ -77,12 +78,16 @@ def _features(services: Services) -> list[str]:
 
 
 def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
-    """The changed files: path -> its changed lines as they are now. Raises E_USAGE."""
+    """The changed files: path -> its changed lines as they are now.
+
+    Raises E_USAGE, E_OUTSIDE, E_NOT_FOUND.
+    """
     tree = services.tree
     for path in request.paths:
         services.layout.inside(path)
     if request.paths and not request.against:
-        return dict.fromkeys(request.paths)
+        known = {*tree.files, *_cited(services)}
+        return dict.fromkeys(one for path in request.paths for one in _named(services, path, known))
     if not tree.is_git:
         raise PrereadError(
             "E_USAGE", "Without git, name the files.", "Like: `preread impact src/a.py`"
@@ -100,6 +105,27 @@ def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
     new = [path for path in others.out.decode("utf-8", "replace").split("\0") if path]
     found.update(dict.fromkeys(path for path in new if not path.startswith(".project/")))
     return found
+
+
+def _cited(services: Services) -> Iterator[str]:
+    """The files that dossiers cite, whether they still exist or not."""
+    for feature in _features(services):
+        for source in published_dossier.find(services, feature).manifest.spans:
+            ref = sources.parse(source)
+            if ref is not None and ref.path and ref.kind != "absent":
+                yield ref.path
+
+
+def _named(services: Services, path: str, known: set[str]) -> list[str]:
+    """The known file of this name, or those in the folder. Raises E_NOT_FOUND."""
+    name = str(PurePosixPath(path))
+    found = [one for one in known if name == "." or one == name or one.startswith(f"{name}/")]
+    if not found and not services.layout.inside(name).exists():
+        raise PrereadError(
+            "E_NOT_FOUND", f"There is no {name[:120]!a}, and no dossier cites it.",
+            "Paths are relative to the project's root.",
+        )  # fmt: skip
+    return sorted(found) or [name]
 
 
 def _hunks(diff: bytes) -> dict[str, Ranges]:
