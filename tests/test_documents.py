@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from _documents import ROOT, TABLES, reply, written
+from conftest import Cli
 from preread import sources
 from preread.check import CONFIDENCE
 from preread.errors import CODES
@@ -43,6 +44,14 @@ def test_the_example_of_evidence_is_what_is_found() -> None:
     shown = [one for one in found.findings[:3] if " ".join(one.text.split()) in folded]
     assert len(shown) == 3, "run: python tests/_documents.py"
     assert headings & set(listed) == {f"{one.file}: {one.section}" for one in shown}
+
+
+def test_the_readme_shows_what_the_example_says(project: Path, cli: Cli) -> None:
+    sample = (ROOT / "README.md").read_text(encoding="utf-8").split("```markdown\n")[1]
+    lines = [line for line in sample.split("```")[0].split("\n") if line]
+    assert len(lines) == 4
+    dossier = cli("load", "checkout", "--level", "light", "--json", cwd=project).json["dossier"]
+    assert [line for line in lines if line not in dossier.split("\n")] == []
 
 
 def _spans(lines: tuple[tuple[int, int], ...]) -> list[str]:
