@@ -316,6 +316,18 @@ def test_a_fact_with_a_secret_is_dropped_and_the_secret_is_not_repeated(
     assert "s3cr-t9x" not in repr(checked)
 
 
+@pytest.mark.parametrize("line", ["db.password: hunter2", "MYSQL_PASS=r00t"])
+def test_a_line_with_only_a_name_and_its_password_is_a_secret_whatever_stands_beside_it(
+    root: Path, line: str
+) -> None:
+    checked = check(root, [draft(("holds", "src/b.py:1"), (line, "src/b.py:1"))])
+    assert codes(checked) == [(5, "E_SECRET")]
+    write(root, {"src/c.yaml": f"db: 1\n{line}\nport: 80\n"})
+    fence = Fence("yaml", ("db: 1", line, "port: 80"), 4)
+    sections = (Section("A", (fence,), "src/c.yaml", 3),)
+    assert codes(check(root, [Draft("patterns.md", "login", sections)])) == [(4, "E_SECRET")]
+
+
 def test_a_value_of_an_env_file_that_git_ignores_is_a_secret(root: Path) -> None:
     write(
         root,

@@ -433,6 +433,16 @@ def test_without_its_package_a_pdf_is_refused_with_the_name_of_the_extra(
     assert 'pip install "preread[documents]"' in error.hint
 
 
+def test_a_missing_file_is_missing_even_without_the_package_that_would_read_it(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(reading.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(PrereadError) as caught:
+        reading.read(services(tmp_path).tree, "gone.pdf")
+    assert caught.value.code == "E_NOT_FOUND"
+    assert caught.value.hint
+
+
 def test_a_document_is_read_once_until_it_changes(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(FORMATS["till.pdf"])
     own = services(tmp_path)

@@ -14,11 +14,13 @@ from _evidence_project import commit, services, write
 from _faces import FACES, State, answer, face
 from conftest import Cli, git
 from preread import check, facts
+from preread.cli import graph_views
 from preread.graph import drawing, from_code, reading
 from preread.graph.model import Edge, Node
 from preread.graph.update import update
 from preread.infra import db
 from preread.layout import Layout
+from preread.operations.knowledge.graph import GraphReply
 
 pytestmark = pytest.mark.anyio
 SHOP = "src/shop.py"
@@ -354,6 +356,24 @@ async def test_a_project_without_facts_has_an_empty_graph(tmp_path: Path) -> Non
 
 
 # -- the tree and the files
+
+
+def test_an_edge_that_two_builds_show_is_one_line_of_the_tree() -> None:
+    about = {"sources": ("a.py",), "state": "computed", "confidence": 0.95}
+    nodes = [("feature:cart", "feature", "cart"), ("file:a.py", "file", "a.py"),
+             ("symbol:a.py#add", "symbol", "add"), ("fact:1f", "fact", "it adds")]  # fmt: skip
+    defines = ("file:a.py", "defines", "symbol:a.py#add")
+    edges = [defines, defines, ("fact:1f", "cites", "file:a.py"),
+             ("fact:1f", "belongs-to", "feature:cart")]  # fmt: skip
+    reply = GraphReply(
+        feature="cart",
+        nodes=tuple(Node(id=id_, kind=kind, name=name, **about) for id_, kind, name in nodes),
+        edges=tuple(Edge(source=a, kind=kind, target=b, **about) for a, kind, b in edges),
+        cut=False,
+        state="shown",
+    )
+    (tree,) = graph_views.graph(reply)
+    assert tree.count("defines symbol add") == 1
 
 
 def test_a_feature_is_shown_as_a_tree(cli: Cli, root: Path) -> None:

@@ -199,6 +199,8 @@ def test_a_journal_is_not_believed_and_no_process_of_a_used_number_is_taken_for_
     (folder / "login.1123456789abcdef.jsonl").symlink_to(outside)
     assert cli("builds", "list", "--json", cwd=project).json["elsewhere"] == []
     assert cli("builds", "cancel", "used", cwd=project).status == 1
+    idle = cli("builds", "tail", cwd=project)
+    assert (idle.status, "`preread load FEATURE`" in idle.err) == (1, True)
     path = journal("login.0123456789abcdef.jsonl", mine, "x", step, {**step, "feature": "cart"})
     [listed] = cli("builds", "list", "--json", cwd=project).json["elsewhere"]
     assert listed["steps"][0]["text"] == step["text"]

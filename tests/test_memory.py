@@ -221,6 +221,13 @@ async def test_a_source_in_the_code_is_checked_and_one_in_the_text_counts(projec
     assert (found["state"], found["confidence"]) == ("quoted", 0.9)
 
 
+async def test_a_password_by_its_name_is_not_kept(project: Path) -> None:
+    before = knowledge(project)
+    reply = await answer(project, state("remember", content="db.password: hunter2"))
+    assert [each["code"] for each in reply["error"]["details"]["problems"]] == ["E_SECRET"]
+    assert knowledge(project) == before
+
+
 REFUSED = {
     "E_SOURCE_FILE": {"content": "x y", "sources": ["api/gone.py:1"]},
     "E_SOURCE_FORM": {"content": "x y", "sources": ["no source"]},

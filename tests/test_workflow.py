@@ -188,6 +188,14 @@ def test_every_kind_of_blocker_is_named_with_what_to_do(cli: Cli, root: Path) ->
     assert "not ready" in cli("ready", cwd=root).out
 
 
+def test_a_feature_that_was_never_begun_is_not_called_ready(cli: Cli, root: Path) -> None:
+    assert cli("load", "cart", cwd=root).status == 0
+    done = cli("ready", "crat", "--json", cwd=root)
+    assert (done.status, done.json["code"]) == (1, "E_NOT_FOUND")
+    assert "cart" in done.json["message"]  # the one that was meant
+    assert ready(cli, root, "_project")["ready"] is True
+
+
 def test_changes_are_counted_from_where_the_branch_began(cli: Cli, root: Path) -> None:
     git(root, "checkout", "-q", "-b", "topic")
     write(root, {"shop/tax.py": "RATE = 19\n"})

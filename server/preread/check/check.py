@@ -77,7 +77,7 @@ class _Checker:
                 "E_UNSEEN",
                 "contains control characters or others that a reader cannot see",
             )
-        elif kind := self.credentials.found(text):
+        elif kind := self.credentials.found(text.replace("\t", "\n")):  # each part is a line
             self.problem(name, line, "E_SECRET", f"contains what looks like a secret: {kind}")
         elif order := orders.found(text):
             self.problem(name, line, "E_ORDER", f"gives orders to an assistant: it {order}")
@@ -173,7 +173,7 @@ class _Checker:
 
     def is_acceptable(self, name: str, fact: Fact, quotes: list[str], identity: str) -> bool:
         """Apply the rules that need no source lookup: size, secrets, wrong marks, duplicates."""
-        whole = " ".join((fact.text, *fact.sources))
+        whole = "\t".join((fact.text, *fact.sources))
         if (
             len(whole) > MAX_FACT_CHARACTERS
             or len(fact.sources) > MAX_FACT_SOURCES

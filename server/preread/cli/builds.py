@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from preread.operations.builds.list import ListReply
 
 FAILURES = ("error", "killed")
+STARTS = "`preread load FEATURE` starts one; run this while it builds."
 
 
 def listed(reply: "ListReply") -> Iterator[Block]:
@@ -78,8 +79,8 @@ def _running(project: str, feature: str | None) -> "list[Live]":
     found = live_builds.running(layout, feature_name(feature) if feature else None)
     if not found:
         of = f" of {feature_name(feature)}" if feature else ""
-        hint = "`preread builds list` lists those that run."
-        raise PrereadError("E_NOT_FOUND", f"No build{of} is running.", hint if feature else "")
+        hint = "`preread builds list` lists those that run." if feature else STARTS
+        raise PrereadError("E_NOT_FOUND", f"No build{of} is running.", hint)
     return found
 
 

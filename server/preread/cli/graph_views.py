@@ -90,7 +90,8 @@ class _Tree:
         for edge in self.out[node.id]:
             below.append(self._other(OUT[edge.kind], edge.target, edge))
         count = f"{facts} fact{'' if facts == 1 else 's'}"
-        return _Branch(f"{_name(node)}  {count}", tuple(sorted(below, key=lambda one: one.text)))
+        once = sorted(dict.fromkeys(below), key=lambda one: one.text)  # edges of several builds
+        return _Branch(f"{_name(node)}  {count}", tuple(once))
 
     def _other(self, says: str, id_: str, edge: "Edge") -> _Branch:
         return _Branch(f"{says} {_name(self.nodes[id_])}  {edge.confidence:.2f}")

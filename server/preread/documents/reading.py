@@ -54,7 +54,12 @@ def read(tree: Tree, path: str) -> Loaded:
 
     Raises E_NOT_FOUND, E_OUTSIDE, E_READ, E_EXTRA, E_DOCUMENT and E_DOCUMENT_LIMIT.
     """
-    kind, place = known_kind(path), tree.layout.real(tree.layout.inside(path))
+    place = tree.layout.real(tree.layout.inside(path))
+    if not place.is_file():
+        raise PrereadError(
+            "E_NOT_FOUND", f"There is no file {path}.", "Paths start at the project's root."
+        )
+    kind = known_kind(path)
     data = _bytes(place, path)
     try:
         if not kind.in_child:
@@ -108,8 +113,6 @@ def _bytes(place: Path, path: str) -> bytes:
     data = plain_bytes(place, MAX_BYTES)
     if data is not None:
         return data
-    if not place.is_file():
-        raise PrereadError("E_NOT_FOUND", f"There is no file {path}.")
     raise _failure(path, Unusable("size", f"it is larger than {MAX_BYTES // 1_000_000} MB"))
 
 

@@ -50,7 +50,11 @@ def files_at(place: Path) -> list[Path]:
     if place.is_file():
         return [place]
     if not place.is_dir():
-        raise PrereadError("E_NOT_FOUND", f"There is no file or folder {place}.")
+        raise PrereadError(
+            "E_NOT_FOUND",
+            f"There is no file or folder {place}.",
+            "Correct the path, or name a folder with documents.",
+        )
     found = []
     for parent, names, files in os.walk(place):
         names[:] = sorted(name for name in names if name not in WALK_SKIPS)

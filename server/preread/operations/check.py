@@ -131,7 +131,9 @@ def _check_run(services: Services, name: str) -> CheckReply:
     if found is None:
         path = services.layout.relative(services.layout.run_log(served.feature))
         raise PrereadError(
-            "E_NOT_FOUND", f"There is no run log {path}.", "It is started along with the work."
+            "E_NOT_FOUND",
+            f"There is no run log {path}.",
+            f"`preread workflow {served.feature}` says what comes next, and where it is written.",
         )
     about = RunLog(
         path=found.path,

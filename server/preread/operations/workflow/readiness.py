@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from preread import aliases, inputs, staleness
+from preread.gates.feature_names import PROJECT
 from preread.infra.plural import counted
 from preread.models import Model
 from preread.operations import published_dossier
@@ -66,10 +67,8 @@ async def readiness(context: Context, request: ReadinessRequest) -> ReadinessRep
 
 
 def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
-    if request.feature is not None:
-        names = [aliases.served(services.layout, request.feature).feature]
-    else:
-        names = begun(services)
+    named = request.feature
+    names = begun(services) if named is None else [_begun(services, named)]
     inputs.reports(services)  # brings the history of tests up to date
     project = Project(services)
     found = [one for name in names for one in _of_feature(Progress(project, name))]
@@ -98,6 +97,14 @@ def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
     )
     base = changed.base if changed else ""
     return ReadinessReply(ready=not found, blockers=tuple(found), metrics=metrics, base=base)
+
+
+def _begun(services: Services, feature: str) -> str:
+    """A feature that was begun: of any other, nothing is known to block. Raises E_NOT_FOUND."""
+    name = aliases.served(services.layout, feature).feature
+    if name not in {*begun(services), PROJECT}:
+        raise published_dossier.not_found(services.layout, name)
+    return name
 
 
 def _of_feature(progress: Progress) -> Iterator[Blocker]:
