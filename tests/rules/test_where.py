@@ -172,7 +172,8 @@ def test_where_only_tests_use_the_word_no_file_is_named_without_a_reason(tmp_pat
     root = write(tmp_path, USED_IN_PASSING)
     [code, *_] = found(root, "where", "fixture")
     assert code.text == (
-        "code: no definition named after it was found; it is first mentioned in `@pytest.fixture`"
+        "code: no definition named after it was found; it is first mentioned in `@pytest.fixture`; "
+        "mentions: 1 test file"
     )
     assert code.sources == ("tests/test_cart.py:6",)
     write(root, {"shop/mail.py": "# each fixture is sent\n\n\ndef send(to):\n    return to\n"})

@@ -9,7 +9,7 @@ from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome
 from preread.services import Services
 from preread.sources import Ref
 
-MAP_VERSION = "13"  # raise it when rules or their sections change, so that dossiers are rebuilt
+MAP_VERSION = "14"  # raise it when rules or their sections change, so that dossiers are rebuilt
 BEFORE = "Before you write"
 URGENT = ("failing", "reverts")  # rules whose first finding the summary links to
 TAGS = {

@@ -34,8 +34,7 @@ def write_errors(path: Path) -> Iterator[None]:
         raise PrereadError(
             "E_WRITE",
             f"{path} cannot be written: {why}.",
-            "The published dossier has not changed. Free some disk space or fix the permissions, "
-            "then try again.",
+            "Free some disk space or fix the permissions, then try again.",
             {"errno": error.errno},
         ) from error
 

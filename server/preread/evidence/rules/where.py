@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from preread.dossier import code
-from preread.evidence import nearest, quoting
+from preread.evidence import feature_commits, nearest, quoting
 from preread.evidence.files import FileView
 from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
@@ -28,7 +28,7 @@ def find(view: View) -> Iterator[Found]:
     if view.thin:
         yield from _missing(view)
         return
-    quotable = [file for file in view.sources if is_quotable(file)]
+    quotable = [file for file in view.sources if is_quotable(file) and _has_reason(view, file)]
     code = [file for file in quotable if not DECLARATIONS.search(file.path)]
     ranked = (code or quotable)[: SOURCES + 1]
     if len(ranked) > SOURCES and ranked[SOURCES].score < NEARLY * ranked[SOURCES - 1].score:
@@ -43,6 +43,14 @@ def find(view: View) -> Iterator[Found]:
         yield _listed("tests", tests, 0.9)
 
 
+def _has_reason(view: View, file: FileView) -> bool:
+    """Whether a source has a word of the request in its path or text, and not only a rank.
+
+    Files that merely changed together with the feature's tests have none.
+    """
+    return view.whole_project or bool(view.relevance.stems_in(f"{file.path}\n{file.text}"))
+
+
 def _is_named(view: View, file: FileView) -> bool:
     return bool(words.stems(file.path) & view.relevance.feature)
 
@@ -55,7 +63,29 @@ def _mentioned(view: View, ranked: Sequence[FileView]) -> Iterator[Found]:
         yield Found(f"{nothing}; it is mentioned here", tuple(lines), 1.0)
     elif found := nearest.mention(view):
         text, source = found
-        yield Found(f"{nothing}; it is first mentioned in {text}", (source,), 1.0)
+        first = f"{nothing}; it is first mentioned in {text}"
+        yield Found(f"{first}; mentions: {_counts(view)}", (source,), 1.0)
+
+
+def _counts(view: View) -> str:
+    """How many files of each role, and how many commits, mention the feature."""
+    of_files = {
+        "source": "source file",
+        "test": "test file",
+        "support": "test helper",
+        "doc": "document",
+    }
+    counts = [(_mentioning(view, role), kind) for role, kind in of_files.items()]
+    subjects = [commit.subject for commit in feature_commits.about(view)]
+    named = [one for one in subjects if view.relevance.feature & view.relevance.stems_in(one)]
+    counts.append((len(named), "commit"))
+    return ", ".join(f"{n} {kind}{'s' * (n > 1)}" for n, kind in counts if n)
+
+
+def _mentioning(view: View, role: str) -> int:
+    """How many files of a role contain a word of the feature's name."""
+    paths = {path for word in view.query.feature for path in view.candidates(word, (role,))}
+    return sum(bool(nearest.mentioned_in(view, view.any_file(path))) for path in paths)
 
 
 def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
