@@ -112,6 +112,7 @@ def test_an_unknown_key_is_rejected_with_the_nearest_one(
     assert f"`{key}`" in error.message
     assert f"`{near}`" in error.message
     assert str(layout.config) in error.message
+    assert error.hint == "List them: `preread settings`."  # not all of them, in every reply
 
 
 def test_a_key_unlike_any_other_is_rejected_with_the_list_of_all(layout: Layout) -> None:

@@ -184,9 +184,11 @@ def _invalid(values: Values, place: str, text: str) -> tuple[PrereadError | None
     for key in values:
         where = f"{place}{_line_of(key, text)}"
         if key not in Settings.model_fields:
+            meant = _suggestion(key)
             known = f"Settings: {', '.join(sorted(Settings.model_fields))}."
-            message = f"{where} sets `{key}`, which is not a setting.{_suggestion(key)}"
-            return PrereadError("E_SETTINGS", message, known), key
+            hint = "List them: `preread settings`." if meant else known
+            message = f"{where} sets `{key}`, which is not a setting.{meant}"
+            return PrereadError("E_SETTINGS", message, hint), key
         if text and key in personal_keys():
             message = f"{where} sets `{key}`, which only the environment may set."
             hint = f"Remove it, and set PREREAD_{key.upper()} in your environment."
