@@ -157,6 +157,56 @@ def test_a_change_touches_the_facts_on_its_lines_first(cli: Cli, root: Path) -> 
     assert cli("impact", "../x", cwd=root).status == 1
 
 
+def test_a_path_is_understood_however_it_is_written(cli: Cli, root: Path) -> None:
+    said = cli("impact", "src/login.py", "--json", cwd=root).json["facts"]
+    assert said
+    for path in ("./src/login.py", "src//login.py", str(root / "src" / "login.py"), "src", "src/"):
+        assert cli("impact", path, "--json", cwd=root).json["facts"] == said, path
+    assert len(cli("impact", ".", "--json", cwd=root).json["facts"]) >= len(said)
+    for path in (str(root.parent), f"{root}x/src/login.py", f"{root}/../x", "src/../../x"):
+        assert cli("impact", path, cwd=root).err.startswith("error: E_OUTSIDE"), path
+
+
+@pytest.mark.parametrize("setting", ["diff.noprefix", "diff.mnemonicPrefix", "core.quotePath"])
+def test_what_git_shows_does_not_depend_on_its_settings(cli: Cli, root: Path, setting: str) -> None:
+    git(root, "config", setting, "true")
+    edit(root, 'raise ValueError("no user")', 'raise ValueError("nobody")')
+    begin = git(root, "rev-parse", "HEAD").strip()
+    for step in (("add", "-A"), ("commit", "-qm", "nobody"), ("status",)):
+        against = ("--against", f"{begin}..HEAD") if step == ("status",) else ()
+        shown = cli("impact", *against, "--json", cwd=root).json
+        assert shown["facts"][0]["how"] in {"gone", "changed"}
+        assert shown["paths"] == ["src/login.py"]
+        if step != ("status",):
+            git(root, *step)
+        if step == ("add", "-A"):
+            assert cli("impact", "--json", cwd=root).json == shown
+
+
+def test_lines_that_look_like_headings_of_a_diff_are_no_files(cli: Cli, root: Path) -> None:
+    path = root / "src" / "login.py"
+    text = path.read_text()
+    path.write_text("++ b/README.md\n" + text.replace('raise ValueError("no user")', "pass"))
+    shown = cli("impact", "--json", cwd=root).json
+    assert shown["paths"] == ["src/login.py"]
+
+
+def test_without_git_or_a_commit_the_history_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "login.py").write_text(CODE)
+    (folder / ".project").mkdir()
+    assert cli("load", "login", cwd=folder).status == 0
+    assert "name the files" in cli("impact", cwd=folder).err
+    assert cli("impact", "src/login.py", "--json", cwd=folder).json["facts"]
+    assert cli("diff", "login", "--since", "HEAD", cwd=folder).err.startswith("error: E_USAGE")
+    one = fact(cli, folder, "make_token")
+    [origin] = cli("blame", one["id"], "--json", cwd=folder).json["facts"][0]["origins"]
+    assert (origin["how"], origin["commit"]) == ("built", "")
+    git(folder, "init", "-q")
+    assert "no commit 'HEAD'" in cli("impact", cwd=folder).err
+
+
 def test_a_torn_line_and_a_full_file_cost_nothing_but_old_events(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,9 @@ from preread.relocation import Relocator
 from preread.services import Services
 from preread.sources import Ref
 
-HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
+HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+# whatever the repository sets: `diff.noprefix`, `diff.mnemonicPrefix`
+PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 Ranges = list[tuple[int, int]] | None  # None: the whole file
 How = Literal["cites", "in the change", "moved", "changed", "gone"]
 
@@ -83,11 +85,10 @@ def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
     Raises E_USAGE, E_OUTSIDE, E_NOT_FOUND.
     """
     tree = services.tree
-    for path in request.paths:
-        services.layout.inside(path)
-    if request.paths and not request.against:
+    paths = [_relative(services, path) for path in request.paths]
+    if paths and not request.against:
         known = {*tree.files, *_cited(services)}
-        return dict.fromkeys(one for path in request.paths for one in _named(services, path, known))
+        return dict.fromkeys(one for path in paths for one in _named(services, path, known))
     if not tree.is_git:
         raise PrereadError(
             "E_USAGE", "Without git, name the files.", "Like: `preread impact src/a.py`"
@@ -95,16 +96,25 @@ def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
     revision = request.against or "HEAD"
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--unified=0")
     done = tree.git(
-        "diff", *options, "--relative", "--end-of-options", revision, "--", *request.paths
+        "diff", *options, *PREFIXES, "--relative", "--end-of-options", revision, "--", *paths
     )
     if done.status != 0:
         message = f"git knows no commit {revision[:60]!a}."
         raise PrereadError("E_USAGE", message, "Like HEAD~3 or main.")
     found = _hunks(done.out)
-    others = tree.git("ls-files", "-z", "--others", "--exclude-standard", "--", *request.paths)
+    others = tree.git("ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
     new = [path for path in others.out.decode("utf-8", "replace").split("\0") if path]
     found.update(dict.fromkeys(path for path in new if not path.startswith(".project/")))
     return found
+
+
+def _relative(services: Services, path: str) -> str:
+    """The path relative to the root, also of an absolute one; raises E_OUTSIDE."""
+    layout = services.layout
+    pure = PurePosixPath(path)
+    if pure.is_absolute() and pure.is_relative_to(layout.root):
+        path = pure.relative_to(layout.root).as_posix()
+    return layout.relative(layout.inside(path))
 
 
 def _cited(services: Services) -> Iterator[str]:
@@ -118,21 +128,32 @@ def _cited(services: Services) -> Iterator[str]:
 
 def _named(services: Services, path: str, known: set[str]) -> list[str]:
     """The known file of this name, or those in the folder. Raises E_NOT_FOUND."""
-    name = str(PurePosixPath(path))
-    found = [one for one in known if name == "." or one == name or one.startswith(f"{name}/")]
-    if not found and not services.layout.inside(name).exists():
+    found = [one for one in known if path == "." or one == path or one.startswith(f"{path}/")]
+    if not found and not services.layout.inside(path).exists():
         raise PrereadError(
-            "E_NOT_FOUND", f"There is no {name[:120]!a}, and no dossier cites it.",
+            "E_NOT_FOUND", f"There is no {path[:120]!a}, and no dossier cites it.",
             "Paths are relative to the project's root.",
         )  # fmt: skip
-    return sorted(found) or [name]
+    return sorted(found) or [path]
+
+
+def _headings(diff: bytes) -> Iterator[bytes]:
+    """The lines of a diff without the files' own lines, which can look like headings."""
+    text = 0
+    for line in diff.split(b"\n"):
+        if text:
+            text -= not line.startswith(b"\\")  # "No newline at end of file"
+            continue
+        if match := HUNK.match(line):
+            text = int(match[1] or b"1") + int(match[3] or b"1")
+        yield line
 
 
 def _hunks(diff: bytes) -> dict[str, Ranges]:
     found: dict[str, Ranges] = {}
     old = ""
     ranges: Ranges = None
-    for line in diff.split(b"\n"):
+    for line in _headings(diff):
         if line.startswith(b"--- "):
             old = _name(line)
         elif line.startswith(b"+++ "):
@@ -140,7 +161,7 @@ def _hunks(diff: bytes) -> dict[str, Ranges]:
             ranges = [] if path else None  # a removed file is changed as a whole
             found[path or old] = ranges
         elif ranges is not None and (match := HUNK.match(line)):
-            start, count = int(match[1]), int(match[2] or b"1")
+            start, count = int(match[2]), int(match[3] or b"1")
             ranges.append((start, start + max(count, 1) - 1))
     return {path: lines for path, lines in found.items() if not path.startswith(".project/")}
 
