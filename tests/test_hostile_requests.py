@@ -171,6 +171,10 @@ def test_http(running: Daemon, root: Path, token: str) -> None:
     answers = [said(address, data) for data in requests(host, root, bearer)]
     own = (b"Host: " + host, bearer)
     answers += [said(address, request(b"/operation", data, *own)) for data in bodies(root)]
+    targets = (b"*", b"x", b"?x", b"//metrics", b"/mcp/..;/")
+    for target in targets:  # without a token
+        answers.append(said(address, request(target, b"", b"Host: " + host, method=b"GET")))
+        assert answers[-1][9:12] in {b"401", b"404"}, (target, answers[-1])
     check(answers)
     kinds = Counter(answer[9:12] for answer in answers)
     assert {b"200", b"400", b"404", b"405", b"421"} <= kinds.keys(), kinds
@@ -197,6 +201,8 @@ def test_the_http_socket(running: Daemon, root: Path, token: str) -> None:
     answers = [said(path, data) for data in odd]
     own = [data for data in bodies(root) if named not in data]
     answers += [said(path, request(b"/operation", data, b"Host: x", there)) for data in own]
+    answers.append(said(path, b"POST /leave HTTP/1.0\r\nContent-Length: 0\r\n\r\n"))
+    assert answers[-1].startswith(b"HTTP/1.1 303"), answers[-1]
     check(answers)
     still_right(running, token)
 

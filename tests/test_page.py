@@ -143,6 +143,8 @@ def test_an_address_lets_in_once_and_its_cookie_stays_out_of_reach(
 def entered(running: Daemon, *more: str) -> dict[str, str]:
     """The header of somebody who has logged in."""
     login = urlsplit(address(running, *more))
+    looked = running.ask("HEAD", f"/?{login.query}")
+    assert looked.status == 401, "a look at a link does not use it up"
     answer = running.ask("GET", f"/?{login.query}")
     assert answer.status == 303
     cookie = answer.headers["set-cookie"].split(";")[0]

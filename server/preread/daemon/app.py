@@ -60,7 +60,7 @@ class Faces:
         issuer = self._serving.issuer
         if issuer is None:
             raise Refused(404, "This server has no issuer.", "`preread serve --issuer URL`")
-        return reply(issuer.metadata(origin_of(request.scope, request.headers["host"])))
+        return reply(issuer.metadata(origin_of(request.scope, request.headers.get("host", ""))))
 
     async def metrics(self, _request: Request) -> Response:
         found = self._serving

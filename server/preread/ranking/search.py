@@ -85,7 +85,9 @@ class Lookup:
         """The path and role of every file, by row."""
         return {
             row: (path, role)
-            for row, path, role in self.connection.execute("SELECT id, path, role FROM files")
+            for row, path, role in self.connection.execute(
+                "SELECT id, path, role FROM files ORDER BY path"
+            )
         }
 
     @cached_property

@@ -33,7 +33,7 @@ FIRST = frozenset(path.split("/")[1] for path in VIEWS)
 
 def is_page(path: str) -> bool:
     """Whether this path shows visitors who are not logged in how to do so."""
-    return path.split("/")[1] in FIRST
+    return path.startswith("/") and path.split("/")[1] in FIRST
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
@@ -72,7 +72,7 @@ class Pages:
         return Response(code, media_type="text/plain")
 
     async def leave(self, request: Request) -> Response:
-        name = cookie_name(request.headers["host"])
+        name = cookie_name(request.headers.get("host", ""))
         self._serving.logins.leave(request.cookies.get(name, ""))
         found = RedirectResponse("/", 303, HEADERS)
         found.delete_cookie(name)
@@ -90,7 +90,7 @@ class Pages:
 
     def showing(self, view: View) -> Callable[[Request], Awaitable[Response]]:
         async def show(request: Request) -> Response:
-            if "code" in request.query_params:
+            if "code" in request.query_params and request.method == "GET":
                 return self._enter(request)
             peer: Peer | None = request.scope.get("state", {}).get("peer")
             if peer is None:
@@ -106,7 +106,7 @@ class Pages:
             return page("login.html", {"is_wrong": True}, 401)
         found = RedirectResponse("/", 303, {**HEADERS, "cache-control": "no-store"})
         found.set_cookie(
-            cookie_name(request.headers["host"]), cookie, max_age=int(VISIT_SECONDS),
+            cookie_name(request.headers.get("host", "")), cookie, max_age=int(VISIT_SECONDS),
             httponly=True, samesite="strict", secure=request.url.scheme == "https",
         )  # fmt: skip
         return found
