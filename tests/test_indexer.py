@@ -14,8 +14,9 @@ from _index import FILES, content, fresh, more, update, worker
 from _processes import processes_in, until
 from conftest import git
 from preread.errors import Cancelled
-from preread.index import indexer, workers
+from preread.index import commits, indexer, workers
 from preread.index.serialization import pack, unpack
+from preread.infra import db
 from preread.syntax import Outline, outline
 
 WORDS = ("order", "refund", "parcel", "label", "price", "stock", "tax", "invoice")
@@ -111,6 +112,15 @@ def test_the_way_to_a_commit_does_not_change_its_evidence(tmp_path: Path) -> Non
         shutil.rmtree(cold / ".project", ignore_errors=True)
         for feature in ("refund", "parcel-label"):
             assert evidence(warm, feature) == evidence(cold, feature)
+
+
+def test_a_commit_that_changed_nothing_is_one_of_the_history(tmp_path: Path) -> None:
+    """As where the whole log is read, because an index has no commits yet."""
+    root = tmp_path / "project"
+    expected = [commit(root, FILES, "begin"), commit(root, {}, "run again"), commit(root, {}, "so")]
+    evidence(root, "order")
+    found = db.use(services(root).layout, commits.commits)
+    assert [one.sha for one in found.values()] == expected[::-1]
 
 
 def test_a_file_that_becomes_excluded_is_forgotten_and_comes_back(root: Path) -> None:

@@ -104,10 +104,10 @@ def _reachable(tree: Tree, prefix: str) -> list[str]:
 
 
 def _read(tree: Tree, missing: list[str], prefix: str) -> Iterator[_Commit]:
+    within = ("--", ".") if prefix else ()  # it leaves out commits that changed nothing
     if len(missing) <= MAX_NAMED:
-        done = tree.git("log", "--no-walk=unsorted", *LOG, *missing, "--", ".", must=True)
+        done = tree.git("log", "--no-walk=unsorted", *LOG, *missing, *within, must=True)
     else:
-        within = ("--", ".") if prefix else ()
         done = tree.git("log", "--no-merges", f"-n{MAX_COMMITS}", *LOG, "HEAD", *within, must=True)
     requested = set(missing)
     for record in done.out.decode("utf-8", "replace").split(RECORD)[1:]:
