@@ -238,44 +238,55 @@ def _seen_by_path(layout: Layout, generations: list[dict[str, str]]) -> str:
 
 
 def _watch(how: str, project: str, generations: str) -> None:
-    """Read until standard input ends, then report what was seen."""
+    """Read until standard input ends; each read is a byte on standard error, what is wrong a line."""
     look = {"package": _seen_by_package, "plain": _seen_by_path}[how]
     layout, known = Layout(Path(project)), json.loads(Path(generations).read_text())
-    reads, wrong = 0, []
+    wrong = []
     while not select.select([sys.stdin], [], [], 0)[0]:
-        reads += 1
         if (problem := look(layout, known)) and len(wrong) < 10:
             wrong.append(problem)
+        os.write(sys.stderr.fileno(), b".")
         time.sleep(0.001)
-    sys.stdout.write(json.dumps({"reads": reads, "wrong": wrong}))
+    sys.stdout.write(json.dumps(wrong))
+
+
+class Readers:
+    """Both readers at work: how often the slower one has read, and at the end what was wrong."""
+
+    def __init__(self, folder: Path) -> None:
+        self.wrong: dict[str, list[str]] = {}
+        self._counts = [folder / f"{how}.reads" for how in ("package", "plain")]
+
+    @property
+    def reads(self) -> int:
+        return min(count.stat().st_size for count in self._counts)
 
 
 @contextmanager
-def watched(
-    project: Path, generations: list[dict[str, bytes]], notes: Path
-) -> Iterator[dict[str, dict[str, Any]]]:
-    """Both readers at work; what they saw is there afterwards."""
+def watched(project: Path, generations: list[dict[str, bytes]], folder: Path) -> Iterator[Readers]:
+    """Both readers at work until the block ends; their notes are in a folder."""
+    notes = folder / "generations.json"
     notes.write_text(
         json.dumps([{name: data.decode() for name, data in each.items()} for each in generations])
     )
+    readers, processes = Readers(folder), {}
     program = [sys.executable, str(Path(__file__).resolve())]
-    readers = {
-        how: subprocess.Popen(
-            [*program, how, str(project), str(notes)],
-            env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=notes.parent,
-        )
-        for how in ("package", "plain")
-    }  # fmt: skip
-    seen: dict[str, dict[str, Any]] = {}
+    for how in ("package", "plain"):
+        with (folder / f"{how}.reads").open("wb") as reads:
+            processes[how] = subprocess.Popen(
+                [*program, how, str(project), str(notes)],
+                env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=reads,
+                cwd=folder,
+            )  # fmt: skip
     try:
-        yield seen
-        for how, reader in readers.items():
-            seen[how] = json.loads(reader.communicate(timeout=PATIENCE)[0])
+        yield readers
+        for how, process in processes.items():
+            readers.wrong[how] = json.loads(process.communicate(timeout=PATIENCE)[0])
     finally:
-        for reader in readers.values():
-            if reader.poll() is None:
-                reader.kill()
-                reader.communicate()
+        for process in processes.values():
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
 
 if __name__ == "__main__":
