@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preread.client import Client
+from preread.dossier.published import manifest_bytes
 from preread.layout import Layout
 from preread.models import Manifest
-from preread.published import manifest_bytes
 
 NAMES = ("patterns.md", "codebase.md", "existing-tests.md", "anti-patterns.md")
 TITLES = ("Patterns", "Codebase", "Existing tests", "Anti-patterns")

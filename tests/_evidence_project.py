@@ -8,8 +8,8 @@ from pathlib import Path
 import hypothesis
 
 from conftest import ROOT, git
-from preread import dossier
 from preread.check import check as check_drafts
+from preread.dossier import markdown
 from preread.evidence.collect import collect
 from preread.layout import Layout
 from preread.models import Checked, Draft, Evidence, Fact, Fence, Finding, Request, Section
@@ -84,12 +84,12 @@ def assert_holds(root: Path, findings: Iterable[Finding]) -> None:
         Section(
             finding.section,
             (_item(finding),),
-            finding.sources[0] if finding.fence else dossier.heading_source(finding.section),
+            finding.sources[0] if finding.fence else markdown.heading_source(finding.section),
         )
         for finding in unique
     ]
-    text = dossier.render(Draft("patterns.md", "login", tuple(sections)))
-    checked = check(root, [dossier.parse("patterns.md", "login", text)[0]])
+    text = markdown.render(Draft("patterns.md", "login", tuple(sections)))
+    checked = check(root, [markdown.parse("patterns.md", "login", text)[0]])
     broken = "\n".join(f"{problem.message} {problem.line}" for problem in checked.problems)
     assert not checked.problems, broken + "\n" + "\n".join(f.text for f in unique)
     assert checked.dropped == 0, checked

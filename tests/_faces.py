@@ -13,8 +13,8 @@ import anyio
 from _daemon import shared, shared_token
 from _mcp_process import connect
 from conftest import run_cli
+from preread.builds.jobs import Caller, Jobs
 from preread.client import AsyncClient
-from preread.jobs import Caller, Jobs
 from preread.operations import REGISTRY, shared_state
 from preread.operations.registry import Context
 

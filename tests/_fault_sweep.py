@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from _files_cuts import SETS, begin, generation, kept_all, locked, publish_b
 from _files_project import put, services
-from preread import facts, inputs, publish, published
+from preread import facts, inputs, publish
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.models import Checked, Request
 from preread.services import Services

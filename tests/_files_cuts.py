@@ -22,10 +22,11 @@ from pathlib import Path
 from filelock import FileLock
 
 from _files_project import BASIC, put, services
-from preread import publish, published
+from preread import publish
+from preread.dossier import published
+from preread.dossier.published import Published
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
-from preread.published import Published
 
 SETS = {"A": (*BASIC, "failures.md"), "B": (*BASIC, "requirements.md")}
 EDITED = "# Patterns: login\n\n- what a person wrote\n"

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import pytest
 
-from preread import publish, sources
+from preread import publish
+from preread.dossier import sources
 from preread.infra import atomic, subprocesses
 from preread.layout import BY_NAME, Layout
 from preread.models import Manifest

@@ -18,7 +18,8 @@ from pathlib import Path
 from _files_cuts import CHANGES, SETS, begin, forked, generation, kept_all, locked
 from _files_project import put, services
 from _refresh_faults import NEW, NOTES, remember
-from preread import publish, published
+from preread import publish
+from preread.dossier import published
 
 Identity = tuple[int, int, int]
 

@@ -18,7 +18,7 @@ from filelock import FileLock
 from _loaded import Forked, read_at_start
 from _trees import write
 from conftest import Ran, child_environ, loaded, make_repository
-from preread import published
+from preread.dossier import published
 from preread.layout import MANIFEST, REQUIRED, Layout
 
 Process = subprocess.Popen[bytes] | Forked

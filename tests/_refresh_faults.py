@@ -34,9 +34,10 @@ import anyio
 
 from _files_project import ENVIRON, repository, write
 from _processes import LOGIN, TESTS, UNRELATED
-from preread import publish, published
+from preread import publish
+from preread.builds.jobs import Caller, Jobs
+from preread.dossier import published
 from preread.errors import PrereadError
-from preread.jobs import Caller, Jobs
 from preread.layout import MANIFEST, Layout
 from preread.operations import REGISTRY
 from preread.operations.integrity import check

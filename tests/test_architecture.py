@@ -137,7 +137,10 @@ def test_the_table_is_read_whole_and_in_its_order() -> None:
     assert list(ROWS)[-1] == "__main__"
 
 
-@pytest.mark.parametrize("package", ["infra", "agents", "daemon"])
+PARTS = ["infra", "dossier", "records", "builds", "agents", "daemon"]
+
+
+@pytest.mark.parametrize("package", PARTS)
 def test_the_map_lists_the_modules_of_a_package(package: str) -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     section = text.partition(f"### `{package}/`")[2].partition("\n#")[0]

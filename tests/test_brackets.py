@@ -2,13 +2,13 @@
 
 import pytest
 
-from preread import dossier
+from preread.dossier import markdown
 
 
 def complaint(bullet: str) -> str:
     """What parsing says about a bullet without sources."""
     text = f"# Patterns: login\n\n## A\n- {bullet}\n"
-    [problem] = dossier.parse("patterns.md", "login", text)[1]
+    [problem] = markdown.parse("patterns.md", "login", text)[1]
     assert problem.code == "E_FACT_SOURCE"
     return problem.message.partition("like (src/a.py:12)")[2]
 

@@ -20,10 +20,11 @@ from _files_project import (
     spans,
     write,
 )
-from preread import cache, inputs, publish, published, wrong_marks
+from preread import cache, inputs, publish
+from preread.dossier import published, wrong_marks
+from preread.dossier.published import RunRecord
 from preread.infra import db, subprocesses
 from preread.models import Fault, Request, Wording
-from preread.published import RunRecord
 
 FILES = {
     ".gitignore": ".project/.cache/\n.project/.state/\n.project/context/\nreports/\n",

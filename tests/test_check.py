@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, check, commit, draft, request, services, write
 from preread import check as checks
-from preread import dossier, pipeline, publish, published, wrong_marks
+from preread import publish
+from preread.builds import pipeline
+from preread.dossier import markdown, published, wrong_marks
+from preread.dossier.source_tracking import Followed
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
-from preread.source_tracking import Followed
 
 CODE = """\
 # Rounding each line half up
@@ -138,7 +140,7 @@ def test_no_other_source_makes_up_for_an_absence_that_is_none(root: Path) -> Non
 def messages(root: Path, *bullets: str) -> list[str]:
     """What is reported for these facts, as a model writes them."""
     rows = "".join(f"- {bullet}\n" for bullet in bullets)
-    read, problems = dossier.parse("patterns.md", "login", f"# Patterns: login\n\n## A\n{rows}")
+    read, problems = markdown.parse("patterns.md", "login", f"# Patterns: login\n\n## A\n{rows}")
     assert problems == []
     return [problem.message for problem in check(root, [read]).problems]
 
@@ -226,7 +228,9 @@ def test_the_check_returns_the_digest_of_every_cited_span_including_fences(root:
 
 def test_a_fact_marked_as_wrong_does_not_return_to_its_file(root: Path) -> None:
     layout = services(root).layout
-    wrong_marks.add(layout, dossier.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`")
+    wrong_marks.add(
+        layout, markdown.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`"
+    )
     again = ("says  `ALPHA`", "src/b.py:1")
     checked = check(root, [draft(again, ("says `beta`", "src/b.py:2"))])
     assert codes(checked) == [(4, "E_FACT_WRONG")]
@@ -495,9 +499,9 @@ def published_with_answers(root: Path) -> published.Published:
         asked, "login", [draft(*facts), draft(name="codebase.md")], budget=True, external=(ANSWER,)
     )
     staging = publish.stage(asked, "login")
-    texts = {d.name: dossier.render(d) for d in (*checked.drafts, Draft("summary.md", "login"))}
+    texts = {d.name: markdown.render(d) for d in (*checked.drafts, Draft("summary.md", "login"))}
     write(staging, texts)
-    ids = tuple(dossier.fact_id("patterns.md", text) for text, _ in facts)
+    ids = tuple(markdown.fact_id("patterns.md", text) for text, _ in facts)
     publish.publish(asked, staging, Manifest(feature="login", spans=checked.spans, facts=ids))
     found = published.read(asked.layout, "login")
     assert found is not None
@@ -505,7 +509,7 @@ def published_with_answers(root: Path) -> published.Published:
 
 
 def drafts_of(found: published.Published) -> list[Draft]:
-    return [dossier.parse(name, "login", text)[0] for name, text in found.texts.items()]
+    return [markdown.parse(name, "login", text)[0] for name, text in found.texts.items()]
 
 
 def test_a_fact_proved_by_an_answer_stays_valid_after_the_run(root: Path) -> None:
@@ -600,7 +604,7 @@ def test_dossiers_drafts_and_git_s_own_files_prove_nothing(root: Path, source: s
 def test_an_invalid_section_source_is_not_published(root: Path) -> None:
     section = Section("A", (Fact("says `alpha`", ("src/b.py:1",), 5),), "src/gone.py")
     checked = check(root, [Draft("patterns.md", "login", (section,))])
-    assert "gone" not in dossier.render(checked.drafts[0])
+    assert "gone" not in markdown.render(checked.drafts[0])
     assert len(checked.verdicts) == 1
 
 
@@ -752,14 +756,14 @@ def deep(n: int) -> str:
 
 
 def rendered(checked: Checked) -> dict[str, str]:
-    return {d.name: dossier.render(d) for d in checked.drafts}
+    return {d.name: markdown.render(d) for d in checked.drafts}
 
 
 def assert_within(checked: Checked, max_tokens: int, max_facts: int) -> None:
     texts = rendered(checked)
-    assert sum(dossier.tokens(text) for text in texts.values()) <= max_tokens
+    assert sum(markdown.tokens(text) for text in texts.values()) <= max_tokens
     assert len(checked.verdicts) <= max_facts
-    codebase = dossier.tokens(texts.get("codebase.md", ""))
+    codebase = markdown.tokens(texts.get("codebase.md", ""))
     assert (
         codebase <= max_tokens * 0.25
         or not next(d for d in checked.drafts if d.name == "codebase.md").facts
@@ -917,7 +921,7 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
-    write(root, {".project/context/login/patterns.md": dossier.render(standing)})
+    write(root, {".project/context/login/patterns.md": markdown.render(standing)})
     assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), ({}, {}, {}))
 
 
@@ -925,9 +929,9 @@ def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:
     found = build(root)
     assert isinstance(found.manifest, Manifest)
     written = {
-        dossier.fact_id(name, fact.text)
+        markdown.fact_id(name, fact.text)
         for name, text in found.texts.items()
-        for fact in dossier.parse(name, "total", text)[0].facts
+        for fact in markdown.parse(name, "total", text)[0].facts
     }
     assert written == set(found.manifest.facts)
 

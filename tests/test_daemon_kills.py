@@ -18,8 +18,8 @@ import pytest
 
 from _daemon import daemon
 from _processes import left_behind, small
-from preread import published
 from preread.client import Client
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.layout import Layout
 

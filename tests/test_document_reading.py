@@ -12,11 +12,12 @@ import pytest
 
 import _papers as papers
 from _faces import answer
-from preread import passages, sources
+from preread import passages
 from preread.documents import child, reading
 from preread.documents.kinds import KINDS
 from preread.documents.model import Document, Part
 from preread.documents.references import references
+from preread.dossier import sources
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.services import Services

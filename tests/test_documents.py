@@ -9,8 +9,8 @@ import pytest
 
 from _documents import ROOT, TABLES, reply, written
 from conftest import Cli
-from preread import sources
 from preread.check import CONFIDENCE
+from preread.dossier import sources
 from preread.errors import CODES
 from preread.layout import FILES, MANIFEST
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM
-from preread import dossier, sources
+from preread.dossier import markdown, sources
+from preread.dossier.sources import Ref
 from preread.layout import FILES
 from preread.models import Draft, Fact, Fence, Section
-from preread.sources import Ref
 
 HANDWRITTEN = Path(__file__).parent / "data" / "handwritten"
 
@@ -25,7 +25,7 @@ def read(
     """Parse a file of one section with these lines, from line 4 on; its problems' line and code."""
     title = next(row.title for row in FILES if row.name == name)
     text = "\n".join((f"# {title}: {feature}", "", "## Section", *lines)) + "\n"
-    draft, problems = dossier.parse(name, feature, text)
+    draft, problems = markdown.parse(name, feature, text)
     assert all(problem.path == name and problem.message for problem in problems)
     return draft, [(problem.line, problem.code) for problem in problems]
 
@@ -47,7 +47,7 @@ def test_title_sections_facts_and_sources_are_read() -> None:
         "- wait: `networkidle` (tests/login.spec.ts:20-24, quoth://doc/abc123)\n\n## Select\n"
         "- by id (src/Form.tsx)\n"
     )
-    draft, problems = dossier.parse("patterns.md", "login", text)
+    draft, problems = markdown.parse("patterns.md", "login", text)
     assert problems == []
     assert [section.heading for section in draft.sections] == ["Auth flow", "Select"]
     assert [section.line for section in draft.sections] == [3, 7]
@@ -61,7 +61,7 @@ def test_title_sections_facts_and_sources_are_read() -> None:
 @pytest.mark.parametrize("row", FILES, ids=lambda row: row.name)
 def test_the_first_line_names_file_and_feature(row: object) -> None:
     name, title = row.name, row.title  # type: ignore[attr-defined]
-    assert dossier.parse(name, "login", f"# {title}: login\n")[1] == []
+    assert markdown.parse(name, "login", f"# {title}: login\n")[1] == []
     for wrong in (
         f"# {title}: other\n",
         f"# {title}\n",
@@ -70,18 +70,18 @@ def test_the_first_line_names_file_and_feature(row: object) -> None:
         "\n",
         f"{title}: login\n",
     ):
-        problems = dossier.parse(name, "login", wrong)[1]
+        problems = markdown.parse(name, "login", wrong)[1]
         assert [(p.line, p.code) for p in problems][:1] == [(1, "E_TITLE")]
 
 
 def test_knowledge_has_a_title_of_its_own() -> None:
-    assert dossier.parse("knowledge.md", "", "# Knowledge\n\n## Checkout\n- a (b.py:1)\n")[1] == []
+    assert markdown.parse("knowledge.md", "", "# Knowledge\n\n## Checkout\n- a (b.py:1)\n")[1] == []
 
 
 def test_a_file_without_facts_says_that_none_were_found() -> None:
-    text = dossier.render(Draft("patterns.md", "login"))
+    text = markdown.render(Draft("patterns.md", "login"))
     assert text == "# Patterns: login\n\nNo facts found.\n"
-    assert dossier.parse("patterns.md", "login", text) == (Draft("patterns.md", "login"), [])
+    assert markdown.parse("patterns.md", "login", text) == (Draft("patterns.md", "login"), [])
 
 
 @pytest.mark.parametrize(
@@ -297,14 +297,14 @@ def test_lines_end_at_line_feeds_and_a_carriage_return_before_one_is_ignored() -
         "# Patterns: login\r\n\r\n## A\fB\r\n- one\u2028two\x0bthree\x85four (a.py:1)\r\n"
         "- five (a.py:2)\r\n"
     )
-    draft, problems = dossier.parse("patterns.md", "login", text)
+    draft, problems = markdown.parse("patterns.md", "login", text)
     assert problems == []
     assert [fact.text for fact in draft.facts] == ["one\u2028two\x0bthree\x85four", "five"]
     assert [fact.line for fact in draft.facts] == [4, 5]
 
 
 def test_a_byte_order_mark_is_not_part_of_the_title() -> None:
-    assert dossier.parse("patterns.md", "login", "\ufeff# Patterns: login\n")[1] == []
+    assert markdown.parse("patterns.md", "login", "\ufeff# Patterns: login\n")[1] == []
 
 
 # -- quotes and names of facts
@@ -324,7 +324,7 @@ def test_a_byte_order_mark_is_not_part_of_the_title() -> None:
     ],
 )
 def test_quotes_are_code_spans_of_four_characters_or_more(text: str, quoted: list[str]) -> None:
-    assert dossier.quotes(text) == quoted
+    assert markdown.quotes(text) == quoted
 
 
 @CALM
@@ -335,19 +335,19 @@ def test_quotes_are_code_spans_of_four_characters_or_more(text: str, quoted: lis
 )
 def test_any_text_can_be_written_as_a_code_span(text: str) -> None:
     if text.strip("`"):
-        assert dossier.quotes(f"say {dossier.code(text)} so") == [text]
+        assert markdown.quotes(f"say {markdown.code(text)} so") == [text]
 
 
 def test_a_fact_id_depends_on_its_file_and_words_only() -> None:
-    first = dossier.fact_id("patterns.md", "Wait for  `x`")
-    assert first == dossier.fact_id("patterns.md", " wait for `x` ")
-    assert first != dossier.fact_id("codebase.md", "Wait for `x`")
-    assert first != dossier.fact_id("patterns.md", "Wait for `y`")
+    first = markdown.fact_id("patterns.md", "Wait for  `x`")
+    assert first == markdown.fact_id("patterns.md", " wait for `x` ")
+    assert first != markdown.fact_id("codebase.md", "Wait for `x`")
+    assert first != markdown.fact_id("patterns.md", "Wait for `y`")
     assert len(first) == 8
 
 
 def test_tokens_are_four_characters_each_rounded_up() -> None:
-    assert [dossier.tokens("x" * n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+    assert [markdown.tokens("x" * n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
 # -- what is written reads back
@@ -387,9 +387,9 @@ WORDS = st.text(alphabet=string.ascii_letters + " .,:;`()<>\"'-#~=/", min_size=1
     str.strip
 )
 TEXTS = WORDS.filter(
-    lambda t: t and not dossier._ends_in_sources(t) and not dossier.ANCHOR.search(t)
+    lambda t: t and not markdown._ends_in_sources(t) and not markdown.ANCHOR.search(t)
 )
-HEADINGS = WORDS.filter(lambda heading: heading and not dossier.heading_source(heading))
+HEADINGS = WORDS.filter(lambda heading: heading and not markdown.heading_source(heading))
 FENCES = st.builds(
     Fence,
     st.sampled_from(["", "ts", "c++"]),
@@ -440,11 +440,11 @@ def test_the_canonical_form_of_a_source_parses_back_to_it(ref: Ref) -> None:
 @CALM
 @given(DRAFTS)
 def test_a_rendered_draft_parses_back_to_the_same(draft: Draft) -> None:
-    text = dossier.render(draft)
-    again, problems = dossier.parse(draft.name, "login", text)
+    text = markdown.render(draft)
+    again, problems = markdown.parse(draft.name, "login", text)
     assert problems == []
     assert without_lines(again) == without_lines(draft)
-    assert dossier.render(again) == text
+    assert markdown.render(again) == text
 
 
 # -- headings and anchors that are sources
@@ -463,15 +463,15 @@ MAP = """\
 
 
 def test_a_heading_that_is_a_path_is_the_source_of_its_section() -> None:
-    draft, problems = dossier.parse("codebase.md", "login", MAP)
+    draft, problems = markdown.parse("codebase.md", "login", MAP)
     assert problems == []
     assert draft.sections[0].source == "src/login/form.py"
     assert draft.sections[0].facts[2].sources == ("src/login/form.py",)
-    assert "Source:" not in dossier.render(draft)
+    assert "Source:" not in markdown.render(draft)
 
 
 def test_a_quoted_name_with_its_line_is_a_source() -> None:
-    draft, _ = dossier.parse("codebase.md", "login", MAP)
+    draft, _ = markdown.parse("codebase.md", "login", MAP)
     first, second, _ = draft.sections[0].facts
     assert first.sources == ("src/login/form.py:19-56", "src/login/form.py:48", "src/app.py:7")
     assert second.sources == ("src/login/form.py:60", "src/login/form.py:64-70")
@@ -479,11 +479,11 @@ def test_a_quoted_name_with_its_line_is_a_source() -> None:
 
 
 def test_anchors_are_written_once_and_read_back() -> None:
-    draft, _ = dossier.parse("codebase.md", "login", MAP)
-    text = dossier.render(draft)
+    draft, _ = markdown.parse("codebase.md", "login", MAP)
+    text = markdown.render(draft)
     assert text.count(":48") == text.count("app.py:7") == 1
     assert "`TRIES` form.py:3" in text, "a path that the file has shown is shortened"
-    assert without_lines(dossier.parse("codebase.md", "login", text)[0]) == without_lines(draft)
+    assert without_lines(markdown.parse("codebase.md", "login", text)[0]) == without_lines(draft)
 
 
 @pytest.mark.parametrize(
@@ -491,7 +491,7 @@ def test_anchors_are_written_once_and_read_back() -> None:
     ["`a` default:30", "`ratio` 1:3", "`at` 12:30:00", "see `x`:12", "`a`, :12", "`a` :0", "a :12"],
 )
 def test_what_only_looks_like_an_anchor_is_text(text: str) -> None:
-    draft, _ = dossier.parse(
+    draft, _ = markdown.parse(
         "codebase.md", "login", f"# Codebase: login\n\n## A\n- {text} (a.py:1)\n"
     )
     assert draft.sections[0].facts[0].sources == ("a.py:1",)
@@ -499,7 +499,7 @@ def test_what_only_looks_like_an_anchor_is_text(text: str) -> None:
 
 @pytest.mark.parametrize("heading", ["Values", "e.g. this", "<a.py>", "`a.py`", "src/no suffix"])
 def test_other_headings_are_no_sources(heading: str) -> None:
-    assert dossier.heading_source(heading) == ""
+    assert markdown.heading_source(heading) == ""
 
 
 @pytest.mark.parametrize("piece", ["`", "`a", "``a`", "`a` x"])
@@ -510,8 +510,8 @@ def test_many_backticks_are_parsed_in_linear_time(piece: str) -> None:
         gc.disable()  # a collection looks at whatever the other tests have left
         try:
             begun = time.process_time()
-            draft, problems = dossier.parse("codebase.md", "login", text)
-            quotes = dossier.quotes(line)
+            draft, problems = markdown.parse("codebase.md", "login", text)
+            quotes = markdown.quotes(line)
             spent = time.process_time() - begun
         finally:
             gc.enable()
@@ -527,7 +527,7 @@ def test_many_backticks_are_parsed_in_linear_time(piece: str) -> None:
 
 def test_later_mentions_of_a_path_are_shortened() -> None:
     facts = tuple(Fact(f"fact {n}", (f"a/long/way/down/x.py:{n}",)) for n in (1, 2))
-    text = dossier.render(Draft("patterns.md", "login", (Section("A", facts),)))
+    text = markdown.render(Draft("patterns.md", "login", (Section("A", facts),)))
     assert text.count("a/long/way/down/x.py") == 1
     assert "- fact 2 (x.py:2)" in text
 
@@ -537,12 +537,12 @@ def test_later_mentions_of_a_path_are_shortened() -> None:
 
 @pytest.mark.parametrize("path", sorted(HANDWRITTEN.glob("*.md")), ids=lambda path: path.name)
 def test_the_handwritten_dossier_follows_the_format(path: Path) -> None:
-    draft, problems = dossier.parse(path.name, "tmp_path", path.read_text())
+    draft, problems = markdown.parse(path.name, "tmp_path", path.read_text())
     assert problems == []
     assert len(draft.facts) == path.read_text().count("\n- ")
     assert all(fact.sources for fact in draft.facts)
     assert without_lines(
-        dossier.parse(path.name, "tmp_path", dossier.render(draft))[0]
+        markdown.parse(path.name, "tmp_path", markdown.render(draft))[0]
     ) == without_lines(draft)
 
 
@@ -583,11 +583,11 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_neither_breaks_nor_slows_the_parser(text: str) -> None:
     begun = time.process_time()
-    draft, problems = dossier.parse("patterns.md", "login", f"# Patterns: login\n\n## A\n{text}")
+    draft, problems = markdown.parse("patterns.md", "login", f"# Patterns: login\n\n## A\n{text}")
     for fact in draft.facts:
-        dossier.quotes(fact.text)
-        dossier.fact_id("patterns.md", fact.text)
-    rendered = dossier.render(draft)
+        markdown.quotes(fact.text)
+        markdown.fact_id("patterns.md", fact.text)
+    rendered = markdown.render(draft)
     assert time.process_time() - begun < 5
     assert len(rendered) <= 3 * len(text) + 1000
     assert all(str(problem) for problem in problems)
@@ -603,8 +603,8 @@ def test_a_basename_that_several_cited_files_share_is_never_written_alone() -> N
     )
     section = Section("A", tuple(Fact(f"says {n}", (cited,)) for n, cited in enumerate(facts)))
     draft = Draft("patterns.md", "login", (section,))
-    text = dossier.render(draft)
+    text = markdown.render(draft)
     assert re.findall(r"\((.+)\)", text) == [*facts[:4], "only.py:5"]
-    again, problems = dossier.parse("patterns.md", "login", text)
+    again, problems = markdown.parse("patterns.md", "login", text)
     assert not problems
     assert [fact.sources for fact in again.facts] == [(cited,) for cited in facts]

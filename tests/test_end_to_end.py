@@ -29,12 +29,12 @@ from _processes import (
     until,
 )
 from conftest import Cli, git
-from preread import published
-from preread.jobs import Caller, Jobs
+from preread.builds.jobs import Caller, Jobs
+from preread.builds.reply_cache import ReplyCache
+from preread.dossier import published
 from preread.layout import Layout
 from preread.operations import operation as operation_of
 from preread.operations.registry import Context
-from preread.reply_cache import ReplyCache
 
 
 @pytest.fixture

@@ -211,7 +211,7 @@ def test_a_torn_line_and_a_full_file_cost_nothing_but_old_events(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from _files_project import services
-    from preread import fact_history
+    from preread.dossier import fact_history
 
     layout = Layout(root)
     with layout.history("login").open("ab") as file:

@@ -14,13 +14,13 @@ import pytest
 from _mcp_process import connect
 from _processes import KNOWLEDGE, REPORT, LoggingGit, ended, small, start
 from conftest import git
+from preread.builds.jobs import Caller, Jobs
+from preread.builds.reply_cache import ReplyCache
 from preread.errors import PrereadError
-from preread.jobs import Caller, Jobs
 from preread.operations import dispatch
 from preread.operations import operation as operation_of
 from preread.operations.registry import Context
 from preread.project.tree import TRUST_FINE
-from preread.reply_cache import ReplyCache
 
 pytestmark = pytest.mark.anyio
 YOUNG = 2.1  # seconds; what changed later than two seconds ago is not trusted, by design

@@ -13,8 +13,8 @@ from mcp import Client
 from _mcp_process import connect
 from _trees import write
 from conftest import ROOT, Cli, make_repository
+from preread.builds.jobs import Caller, Jobs
 from preread.errors import PrereadError
-from preread.jobs import Caller, Jobs
 from preread.operations.gates import OPERATION as GATES
 from preread.operations.gates import GatesRequest
 from preread.operations.registry import Context

@@ -8,7 +8,8 @@ import pytest
 
 from _processes import LOGIN, small
 from conftest import Cli, git
-from preread import dossier, hand_edits, lost_manifests
+from preread.builds import lost_manifests
+from preread.dossier import hand_edits, markdown
 from preread.infra import merged_json
 from preread.models import Draft, Fact, Section
 
@@ -74,7 +75,7 @@ def test_a_draft_is_written_into_a_file_that_has_no_sections_left(old: str) -> N
 
 def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
     old = "# Patterns: login\n\n## A\n- one (src/deep/login.py:3)\n- two (login.py:4)\n"
-    draft = dossier.parse("patterns.md", "login", old)[0]
+    draft = markdown.parse("patterns.md", "login", old)[0]
     [section] = draft.sections
     left = Draft("patterns.md", "login", (Section("A", section.items[1:]),))
     assert hand_edits.render_into(old, left) == (
@@ -226,8 +227,8 @@ def test_a_wrong_count_does_not_come_back_as_another_count(project: Path, cli: C
     tests.write_text(tests.read_text() + more)
     cli("load", "login", "--force", cwd=project)
     after = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
-    shapes = {(one["file"], dossier.shape(one["text"])) for one in after}
-    assert (fact["file"], dossier.shape(fact["text"])) not in shapes
+    shapes = {(one["file"], markdown.shape(one["text"])) for one in after}
+    assert (fact["file"], markdown.shape(fact["text"])) not in shapes
 
 
 def share(project: Path) -> None:

@@ -211,7 +211,7 @@ def test_unusual_files_have_the_digest_that_the_package_computes(tmp_path: Path)
         for ref in (f"<{name}>", f"<{name}>:1", f"<{name}>:2", f"<{name}>:1-2", f"<{name}>:9")
     ]
     script = (
-        "import json, os, sys\nfrom pathlib import Path\nfrom preread import sources\n"
+        "import json, os, sys\nfrom pathlib import Path\nfrom preread.dossier import sources\n"
         "from preread.layout import Layout\n"
         "from preread.infra.subprocesses import run\nfrom preread.project.tree import Tree\n"
         "tree = Tree(Layout(Path(sys.argv[1])), run, dict(os.environ))\n"

@@ -20,8 +20,8 @@ from _messages_api import MessagesAPI
 from _session_hooks import Scene, context_of, reason_of
 from _trees import write
 from conftest import ROOT, git, make_repository, run_cli
-from preread import dossier
 from preread.cli import views
+from preread.dossier import markdown
 from preread.gates import fence, sessions
 from preread.infra import orders
 from preread.layout import Layout
@@ -61,12 +61,12 @@ def own_words(texts: dict[str, str]) -> list[str]:
     """The lines of a dossier whose own words, outside quotes, have an injection."""
     found = []
     for name, text in texts.items():
-        for section in dossier.parse(name, "login", text)[0].sections:
+        for section in markdown.parse(name, "login", text)[0].sections:
             found += [section.heading] if MARK.search(section.heading) else []
             found += [
                 fact.text
                 for fact in section.facts
-                if MARK.search(dossier.own_words(fact.text)) and orders.found(fact.text)
+                if MARK.search(markdown.own_words(fact.text)) and orders.found(fact.text)
             ]
     return found
 
@@ -329,7 +329,7 @@ def test_ordinary_text_gives_no_orders(text: str) -> None:
     ],
 )
 def test_only_a_facts_own_words_are_looked_at(text: str, found: str) -> None:
-    assert orders.in_own_words(dossier.own_words(text)) == found
+    assert orders.in_own_words(markdown.own_words(text)) == found
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

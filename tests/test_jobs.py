@@ -11,8 +11,8 @@ import anyio.from_thread
 import anyio.to_thread
 import pytest
 
+from preread.builds.jobs import Caller, Jobs
 from preread.errors import Cancelled, PrereadError
-from preread.jobs import Caller, Jobs
 from preread.layout import Layout
 from preread.models import LoadReply, Request
 from preread.services import Services

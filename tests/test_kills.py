@@ -27,10 +27,10 @@ from _processes import (
 )
 from _whole import sized
 from conftest import Cli
-from preread import published
+from preread.dossier import published
+from preread.dossier.published import READY, Ready
 from preread.layout import MANIFEST, Layout
 from preread.models import Manifest
-from preread.published import READY, Ready
 
 KILLS = sized(16, 40)
 WAYS = (("the long one", LONG), ("the short one", SHORT))

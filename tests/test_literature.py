@@ -18,10 +18,10 @@ import pytest
 from _faces import answer
 from _headless import headless
 from _messages_api import MessagesAPI, text
-from preread import sources
+from preread.builds.jobs import Caller, Jobs
 from preread.documents.model import Document, Part
+from preread.dossier import sources
 from preread.errors import PrereadError
-from preread.jobs import Caller, Jobs
 from preread.literature import extraction, measured, measures, network, rules
 from preread.literature.extraction import Paper
 from preread.operations import REGISTRY, shared_state

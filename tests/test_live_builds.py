@@ -20,10 +20,10 @@ from _mcp_process import connect
 from _messages_api import Hang, tool
 from _processes import PATIENCE, Process, ended, left_behind, small, start, until
 from conftest import Cli, run_cli
-from preread import live_builds
 from preread.infra import processes
 from preread.infra.locks import FileLock
 from preread.layout import Layout
+from preread.records import live_builds
 
 OFF = {"PREREAD_CLAUDE": "off"}
 

@@ -10,8 +10,8 @@ from mcp import Client
 from pydantic import Field
 
 from _answers import FIRST, PLACE
+from preread.builds.jobs import Jobs
 from preread.errors import PrereadError
-from preread.jobs import Jobs
 from preread.mcp import tools
 from preread.mcp.server import Handlers
 from preread.models import Model

@@ -17,10 +17,11 @@ from _faces import ENVIRON, FACES, Call, answer, face
 from _mcp_process import Person, connect
 from _whole import sized
 from conftest import Cli, child_environ, git
-from preread import audit, dossier
+from preread.dossier import markdown
 from preread.layout import Layout
 from preread.memory.book import Book
 from preread.prompt.values import LEADS
+from preread.records import audit
 
 pytestmark = pytest.mark.anyio
 FACT = "the gateway answers within twelve seconds"
@@ -405,7 +406,7 @@ def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> N
         while any(writer.poll() is None for writer in writers):
             text = lines.read_text()  # a reader sees whole files
             assert text.endswith("\n")
-            assert dossier.parse("knowledge.md", "", text)[1] == []
+            assert markdown.parse("knowledge.md", "", text)[1] == []
             time.sleep(0.05)
         counts = [int(writer.stdout.read()) for writer in writers]
     finally:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, services, write
 from conftest import git
-from preread import dossier, fact_notes
+from preread.dossier import fact_notes, markdown
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.memory import files
@@ -33,7 +33,7 @@ def ids(book: Book) -> list[str]:
 
 def texts(text: str) -> list[str]:
     """The facts that everything else reads."""
-    return [fact.text for fact in dossier.parse("knowledge.md", "", text)[0].facts]
+    return [fact.text for fact in markdown.parse("knowledge.md", "", text)[0].facts]
 
 
 def added(text: str | None, *facts: str, collection: str = "Money") -> Book:
@@ -81,7 +81,7 @@ def test_comments_at_the_end_of_a_line_are_no_part_of_its_fact() -> None:
 
 def test_in_a_dossier_a_comment_at_the_end_of_a_line_is_no_source() -> None:
     text = "# Patterns: a\n\n## X\n- y (a.py:1) <!-- id: 0123abcd -->\n"
-    problems = dossier.parse("patterns.md", "a", text)[1]
+    problems = markdown.parse("patterns.md", "a", text)[1]
     assert [problem.code for problem in problems] == ["E_FACT_SOURCE"]
 
 
@@ -91,9 +91,9 @@ def test_a_retired_fact_is_left_out_and_its_path_still_counts(mark: str) -> None
         "# Knowledge\n\n## X\n"
         f"- old (src/deep/a.py:1) <!-- id: 0123abcd; {mark}: 89abcdef -->\n- new (a.py:2)\n"
     )
-    (fact,) = dossier.parse("knowledge.md", "", text)[0].facts
+    (fact,) = markdown.parse("knowledge.md", "", text)[0].facts
     assert (fact.text, fact.sources) == ("new", ("src/deep/a.py:2",))
-    every = dossier.parse("knowledge.md", "", text, retired=True)[0].facts
+    every = markdown.parse("knowledge.md", "", text, retired=True)[0].facts
     assert [fact.text for fact in every] == ["old", "new"]
 
 
@@ -106,7 +106,7 @@ def test_a_new_fact_goes_to_the_end_of_its_collection_and_every_other_byte_stays
     (new,) = [line for line in lines if "gift" in line]
     assert new == (
         f"- gift cards are never discounted ({SAID[0]}) "
-        f"<!-- id: {dossier.fact_id('knowledge.md', 'gift cards are never discounted')}; by: ada; "
+        f"<!-- id: {markdown.fact_id('knowledge.md', 'gift cards are never discounted')}; by: ada; "
         "at: 2026-11-22T11:40:02Z; tags: money -->"
     )
     assert lines.index(new) == 6
@@ -147,7 +147,7 @@ def test_a_short_path_keeps_its_meaning_when_a_new_line_makes_it_ambiguous() -> 
     book = Book(text)
     book.add("A", "new", ("lib/a.py:9",), NOTE)
     found = {
-        fact.text: fact.sources for fact in dossier.parse("knowledge.md", "", book.text)[0].facts
+        fact.text: fact.sources for fact in markdown.parse("knowledge.md", "", book.text)[0].facts
     }
     assert found == {
         "one": ("src/a.py:1",), "new": ("lib/a.py:9",), "two": ("src/a.py:2",),

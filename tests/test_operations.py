@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from _processes import small
 from conftest import Cli, child_environ, git
+from preread.builds.jobs import Caller, Jobs
 from preread.errors import PrereadError
-from preread.jobs import Caller, Jobs
 from preread.layout import FILES, REQUIRED, Layout
 from preread.models import Model
 from preread.operations import ALIASES, ROWS, every

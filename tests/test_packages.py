@@ -7,7 +7,8 @@ import pytest
 
 from _evidence_project import evidence, services, write
 from conftest import Cli
-from preread import pipeline, resolve
+from preread import resolve
+from preread.builds import pipeline
 from preread.errors import PrereadError
 from preread.evidence.collect import collect
 from preread.models import Request

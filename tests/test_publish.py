@@ -20,10 +20,11 @@ from _files_project import (
     text_of,
 )
 from _whole import sized
-from preread import publish, published
+from preread import publish
+from preread.dossier import published
+from preread.dossier.published import Ready
 from preread.errors import PrereadError
 from preread.models import Manifest
-from preread.published import Ready
 
 
 @pytest.fixture

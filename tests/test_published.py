@@ -16,10 +16,10 @@ from _files_project import (
     snapshot,
     text_of,
 )
-from preread import published, wrong_marks
+from preread.dossier import published, wrong_marks
+from preread.dossier.published import RunRecord
 from preread.infra.reading import plain_bytes
 from preread.models import Stats
-from preread.published import RunRecord
 
 
 @pytest.fixture

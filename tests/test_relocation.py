@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from _files_project import git, repository, services, write
-from preread import dossier, relocation, source_tracking, sources
+from preread.dossier import markdown, relocation, source_tracking, sources
 from preread.gates import freshness
 from preread.gates.spans import MAX_BYTES
 
@@ -322,7 +322,7 @@ def test_a_draft_follows_its_sources():
         "# Codebase: cart\n\n## shop/cart.py\n- `total` :10-13 adds up, `weight` :15 does not\n\n"
         "## Elsewhere\n- `LIMIT` shop/cart.py:3 and `x` other.py:1 differ (shop/cart.py:3)\n"
     )
-    draft, problems = dossier.parse("codebase.md", "cart", text)
+    draft, problems = markdown.parse("codebase.md", "cart", text)
     assert not problems
     moved = {
         "shop/cart.py:10-13": "shop/cart.py:20-23",
@@ -331,9 +331,9 @@ def test_a_draft_follows_its_sources():
     }
     now, lost = source_tracking.followed(draft, source_tracking.Followed(moved))
     assert not lost
-    after = dossier.render(now)
+    after = markdown.render(now)
     assert "- `total` :20-23 adds up, `weight` shop/scales.py:2 does not" in after
     assert "`LIMIT` shop/limits.py:1 and `x` other.py:1 differ" in after
-    again, problems = dossier.parse("codebase.md", "cart", after)
+    again, problems = markdown.parse("codebase.md", "cart", after)
     assert not problems
-    assert dossier.render(again) == after
+    assert markdown.render(again) == after

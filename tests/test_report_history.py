@@ -16,7 +16,8 @@ import pytest
 from _evidence_project import evidence, found, services, write
 from _processes import small
 from conftest import Cli
-from preread import inputs, sources
+from preread import inputs
+from preread.dossier import sources
 from preread.evidence.collect import failing
 from preread.models import Finding, Request
 from preread.reports import history, ingest, store, update

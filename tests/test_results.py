@@ -210,7 +210,7 @@ def test_a_record_is_read_once_and_a_truncated_line_is_ignored(tmp_path: Path) -
 
 
 def test_a_recorded_failure_raises_auto_to_full(tmp_path: Path) -> None:
-    from preread.build_plan import HISTORY
+    from preread.builds.build_plan import HISTORY
 
     told(tmp_path, [run(1, "failed")])
     assert HISTORY & {finding.rule for finding in evidence(tmp_path, "login").findings}

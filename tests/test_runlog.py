@@ -9,9 +9,9 @@ import pytest
 from _evidence_project import services, write
 from _processes import small
 from conftest import ROOT, Cli
-from preread import runlog
-from preread.dossier import fact_id
-from preread.runlog import STAGES
+from preread.dossier.markdown import fact_id
+from preread.records import runlog
+from preread.records.runlog import STAGES
 
 LEARNED = "a login ends in a token: `token-`"
 LOG = {

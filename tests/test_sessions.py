@@ -17,9 +17,9 @@ from _faces import ENVIRON
 from _mcp_process import connect
 from _trees import write
 from conftest import Cli, make_repository, run_cli
-from preread import sessions
 from preread.layout import Layout
-from preread.sessions import Identity
+from preread.records import sessions
+from preread.records.sessions import Identity
 
 pytestmark = pytest.mark.anyio
 
@@ -172,7 +172,7 @@ def test_messages_of_many_writers_keep_their_order_and_arrive_once(project: Path
     layout, me = Layout(project), Identity(name="reader", pid=os.getpid())
     sessions.update(layout, me)
     script = (
-        "import sys; from pathlib import Path; from preread import sessions\n"
+        "import sys; from pathlib import Path; from preread.records import sessions\n"
         "from preread.layout import Layout\n"
         "me = sessions.own(__import__('os').getpid(), sys.argv[2])\n"
         "for n in range(50): sessions.say(Layout(Path(sys.argv[1])), me, f'{sys.argv[2]} {n}')\n"

@@ -16,11 +16,11 @@ from _faces import FACES, Call, State, answer, face
 from _files_project import snapshot
 from _mcp_process import shop
 from conftest import Cli, run_cli
-from preread import audit
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations import REGISTRY
 from preread.operations.registry import Context, Operation, RequestModel
+from preread.records import audit
 
 pytestmark = pytest.mark.anyio
 

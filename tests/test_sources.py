@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, commit, services, write
 from conftest import git
-from preread import sources
+from preread.dossier import sources
+from preread.dossier.sources import ROWS, Ref, SourceError, Span
 from preread.errors import PrereadError
 from preread.gates.spans import MAX_CITED
-from preread.sources import ROWS, Ref, SourceError, Span
 
 GOOD = {
     "lines": ["a.py:1", "src/a b.py:10-12", "Makefile:3", "app/(auth)/[slug].tsx:9999999",

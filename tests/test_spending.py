@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from _evidence_project import services
 from _files_project import program, program_environ
-from preread import spending
 from preread.client import Client
 from preread.errors import PrereadError
 from preread.models import Outcome
+from preread.records import spending
+from preread.records.spending import Spent
 from preread.services import Services
-from preread.spending import Spent
 
 T = TypeVar("T")
 NOON = time.mktime((2026, 11, 15, 12, 0, 0, 0, 0, -1))
@@ -342,7 +342,7 @@ def test_sums_are_a_shape_that_replies_can_carry() -> None:
 def test_a_reservation_counts_for_other_processes_until_its_own_has_ended(tmp_path: Path) -> None:
     here = limited(tmp_path, month=2.5)
     script = (
-        "import sys\nfrom pathlib import Path\nfrom preread import spending\n"
+        "import sys\nfrom pathlib import Path\nfrom preread.records import spending\n"
         "from preread.layout import Layout\nfrom preread.services import Services\n"
         "from preread.settings import Settings\n"
         "layout = Layout(Path(sys.argv[1]))\n"

@@ -13,9 +13,10 @@ import pytest
 
 from _evidence_project import check, evidence, request, services, shop_with_history, write
 from conftest import ROOT, child_environ
-from preread import dossier, pipeline, published, sources
 from preread.builders import static
+from preread.builds import pipeline
 from preread.check import check as check_drafts
+from preread.dossier import markdown, published, sources
 from preread.evidence.collect import collect
 from preread.evidence.rules import RULES
 from preread.layout import BY_NAME, FILES, REQUIRED
@@ -143,7 +144,7 @@ def test_failing_tests_of_the_shop_s_report_are_told(shop: Path) -> None:
 
 def test_knowledge_and_ticket_of_the_shop_go_in(shop: Path) -> None:
     result = checked(shop, "checkout", ticket="SHOP-142")
-    told = "\n".join(fact.text for _, _, fact in dossier.all_facts(result.drafts))
+    told = "\n".join(fact.text for _, _, fact in markdown.all_facts(result.drafts))
     assert "only `reconcile` may settle the order" in told
     assert all(f"AC{n}" in told for n in range(1, 7))
 
@@ -196,7 +197,7 @@ def test_every_fact_about_a_small_project_checks_out(
 
 def citations(texts: dict[str, str], feature: str) -> Iterator[str]:
     for name, text in texts.items():
-        draft, problems = dossier.parse(name, feature, text)
+        draft, problems = markdown.parse(name, feature, text)
         assert problems == []
         for part in draft.sections:
             yield from (source for fact in part.facts for source in fact.sources)
@@ -238,8 +239,8 @@ def test_a_published_dossier_keeps_to_its_budget(
     texts = build(
         shop, "checkout", "SHOP-142", CHECKOUT, max_tokens=max_tokens, max_facts=max_facts
     )
-    assert sum(dossier.tokens(text) for text in texts.values()) <= max_tokens
-    drafts = [dossier.parse(name, "checkout", text)[0] for name, text in texts.items()]
+    assert sum(markdown.tokens(text) for text in texts.values()) <= max_tokens
+    drafts = [markdown.parse(name, "checkout", text)[0] for name, text in texts.items()]
     assert sum(len(draft.facts) for draft in drafts) <= max_facts
     run = published.recorded(services(shop).layout, "checkout")
     assert run is not None
@@ -263,14 +264,14 @@ def test_a_model_s_drafts_keep_their_place_beside_static_files(shop: Path) -> No
     cited = [n for n, line in enumerate(lines, 1) if len(line.strip()) > 8][:12]
     facts = "\n".join(f"- the model says {n} (api/shop/checkout.py:{n})" for n in cited)
     text = f"# Patterns: checkout\n\n## Ways\n{facts}\n"
-    model = dossier.parse("patterns.md", "checkout", text)[0]
+    model = markdown.parse("patterns.md", "checkout", text)[0]
     mixed = [model, *(draft for draft in drafts if draft.name != "patterns.md")]
     ranks = {one.text: one.score for one in found.findings}
     result = check_drafts(services(shop), "checkout", mixed, budget=True, ranks=ranks)
     kept = {draft.name: len(draft.facts) for draft in result.drafts}
     assert kept["patterns.md"] >= len(cited) / 2, "the model's best facts stay"
     assert kept.keys() >= {"codebase.md", "existing-tests.md", "summary.md"}
-    assert sum(dossier.tokens(dossier.render(draft)) for draft in result.drafts) <= 2000
+    assert sum(markdown.tokens(markdown.render(draft)) for draft in result.drafts) <= 2000
 
 
 # -- which files there are, and which sections
@@ -322,7 +323,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from _evidence_project import request, services
-from preread import dossier
+from preread.dossier import markdown
 from preread.builders import static
 from preread.evidence.collect import collect
 asked = request("login")
@@ -377,10 +378,10 @@ def test_facts_under_a_path_name_only_their_lines() -> None:
         finding("`one` (x)", "codebase.md", "src/a/x.py", "src/a/x.py:1"),
         finding("`two` :2, `three` :3", "codebase.md", "src/a/x.py", "src/a/x.py:2-3"),
     )
-    text = dossier.render(made["codebase.md"])
+    text = markdown.render(made["codebase.md"])
     assert text.startswith("# Codebase: login\n\n## src/a/x.py\n- `one` (x)")
     assert text.count("src/a/x.py") == 1
-    read, problems = dossier.parse("codebase.md", "login", text)
+    read, problems = markdown.parse("codebase.md", "login", text)
     assert problems == []
     assert {"src/a/x.py:1", "src/a/x.py:2", "src/a/x.py:3"} <= {
         source for fact in read.facts for source in fact.sources
@@ -396,7 +397,7 @@ def test_sections_of_files_with_odd_names_read_back(tmp_path: Path, path: str) -
         finding("`the_one` :1", "codebase.md", path, str(sources.Ref("lines", path, 1, 1))),
         ranked=(path,),
     )
-    again, problems = dossier.parse("codebase.md", "login", dossier.render(made["codebase.md"]))
+    again, problems = markdown.parse("codebase.md", "login", markdown.render(made["codebase.md"]))
     assert problems == []
     assert check(root, [again]).dropped == 0
     assert len(again.facts) == 1
@@ -407,7 +408,7 @@ def test_an_example_is_shown_whole_under_its_source() -> None:
     made = drafts_of(finding("a", heading="Example test", source="web/a.spec.ts:3-5", fence=lines))
     assert (
         'Source: web/a.spec.ts:3-5\n```ts\ntest("a", () => {\n  `x`;\n});\n```\n'
-        in dossier.render(made["patterns.md"])
+        in markdown.render(made["patterns.md"])
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from _evidence_project import services, write
 from conftest import Cli
-from preread import published
+from preread.dossier import published
 from preread.evidence.collect import collect
 from preread.models import Request
 

@@ -369,7 +369,7 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
         (root / ".git" / "hooks" / hook).symlink_to(program)
     write(root, {"a.txt": "three\n", "new.txt": "x\n"})
 
-    from preread import sources
+    from preread.dossier import sources
     from preread.evidence.collect import collect
     from preread.index import gitlog
     from preread.index.analysis import AnalysisCache

@@ -17,10 +17,10 @@ import pytest
 from _files_project import services
 from _processes import ended, left_behind, start
 from conftest import Cli, child_environ, git, make_repository
+from preread.builds.reply_cache import ReplyCache
+from preread.builds.watching import News, Watcher
 from preread.layout import Layout
 from preread.mcp import resources
-from preread.reply_cache import ReplyCache
-from preread.watching import News, Watcher
 
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 BOUND = 30.0  # seconds for what takes one; the machine may be busy

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from _files_project import program, program_environ, services
-from preread import wrong_marks
+from preread.dossier import wrong_marks
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_an_unreadable_file_of_marks_is_renamed_and_not_lost(work):
 MARKER = """
 import sys
 from pathlib import Path
-from preread import wrong_marks
+from preread.dossier import wrong_marks
 from preread.layout import Layout
 
 print("ready", flush=True)

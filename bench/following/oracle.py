@@ -1,6 +1,6 @@
 """Where lines went from one commit to the next, by git's own line maps: the answer to check against.
 
-It shares no code with `preread.relocation` and knows nothing of symbols, digests or neighbours.
+It shares no code with `preread.dossier.relocation` and knows nothing of symbols, digests or neighbours.
 """
 
 import re

@@ -26,17 +26,18 @@ from typing import Any
 
 from oracle import Change, Place
 
-from preread import dossier, pipeline, published, sources
-from preread.build import make
-from preread.build_plan import Plan
 from preread.builders import static
+from preread.builds import pipeline
+from preread.builds.build import make
+from preread.builds.build_plan import Plan
+from preread.builds.jobs import Caller, Jobs
+from preread.builds.reply_cache import ReplyCache
+from preread.dossier import markdown, published, sources
 from preread.evidence.collect import collect
 from preread.infra import db
-from preread.jobs import Caller, Jobs
 from preread.models import Draft
 from preread.operations import REGISTRY
 from preread.operations.registry import Context, services_of
-from preread.reply_cache import ReplyCache
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
@@ -170,7 +171,7 @@ class Followed:
         for name, own in zip(MODEL_FILES, (bullets[:half], bullets[half:]), strict=True):
             title = {"patterns.md": "Patterns", "existing-tests.md": "Existing tests"}[name]
             text = f"# {title}: {self.feature}\n\n## Sampled\n" + "\n".join(own) + "\n"
-            drafts.append(dossier.parse(name, self.feature, text)[0])
+            drafts.append(markdown.parse(name, self.feature, text)[0])
         await make(services, Plan(request, (), tuple(drafts)), evidence, time.time())
         path = services.layout.dossier(self.feature) / "patterns.md"
         people = "\n".join(self.project.facts("person", PERSON))
@@ -197,18 +198,18 @@ class Followed:
 
     def drafts(self) -> list[Draft]:
         texts = self.published().texts.items()
-        return [dossier.parse(name, self.feature, text)[0] for name, text in texts]
+        return [markdown.parse(name, self.feature, text)[0] for name, text in texts]
 
     def shown(self) -> dict[str, tuple[Place, list[str]]]:
         """Where the sampled facts are now, by the dossier; people's that are unverified are not."""
         unverified = set(self.published().manifest.unverified)
         found = {}
-        for _, _, fact in dossier.all_facts(self.drafts()):
+        for _, _, fact in markdown.all_facts(self.drafts()):
             match = SAID.match(fact.text)
             if match and fact.text not in unverified:
                 ref = sources.parse(fact.sources[0])
                 key = f"{match[1]} {match[2]}"
-                found[key] = (Place(ref.path, ref.start, ref.end), dossier.quotes(fact.text))
+                found[key] = (Place(ref.path, ref.start, ref.end), markdown.quotes(fact.text))
         return found
 
     def note(self, what: str, text: str) -> None:
@@ -286,12 +287,12 @@ class Followed:
         asked = pipeline.resolve(services, feature=self.feature, level="light")
         expected = {
             (draft.name, fact.text)
-            for draft, _, fact in dossier.all_facts(static.drafts(asked, collect(services, asked)))
+            for draft, _, fact in markdown.all_facts(static.drafts(asked, collect(services, asked)))
         }
         if services.tree.troubles:  # such a build says so, and is poorer
             self.note("not compared", f"{commit[:9]} {services.tree.troubles}")
             return
-        for draft, _, fact in dossier.all_facts(self.drafts()):
+        for draft, _, fact in markdown.all_facts(self.drafts()):
             if SAID.match(fact.text) or draft.name == "summary.md":
                 continue
             self.count["computed"] += 1

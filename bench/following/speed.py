@@ -24,10 +24,10 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from preread.jobs import Caller, Jobs
+from preread.builds.jobs import Caller, Jobs
+from preread.builds.reply_cache import ReplyCache
 from preread.operations import REGISTRY
 from preread.operations.registry import Context
-from preread.reply_cache import ReplyCache
 
 ENVIRON = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1",

@@ -9,7 +9,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from preread import dossier, inputs, published, sources
+from preread import inputs
+from preread.dossier import markdown, published, sources
+from preread.dossier.published import Published
+from preread.dossier.sources import Ref, SourceError
 from preread.errors import PrereadError, Unreadable
 from preread.infra import db
 from preread.layout import MANIFEST, REQUIRED
@@ -18,10 +21,8 @@ from preread.project import git
 from preread.project.globs import glob_pattern
 from preread.project.read import data_at
 from preread.project.tree import Tree, is_young
-from preread.published import Published
 from preread.services import Services
 from preread.settings import Level
-from preread.sources import Ref, SourceError
 
 BuildKey = str | Callable[[Level], str]
 TRIED_AT_ONCE = frozenset({"E_CHILD"})  # may succeed at the next call, without any change
@@ -145,8 +146,8 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
     for name in found.edited:
         if manifest.files.get(name) == "":
             yield f"git merged {name}"
-        for fact in dossier.parse(name, manifest.feature, found.texts[name])[0].facts:
-            is_new = dossier.fact_id(name, fact.text) not in known
+        for fact in markdown.parse(name, manifest.feature, found.texts[name])[0].facts:
+            is_new = markdown.fact_id(name, fact.text) not in known
             if is_new and fact.sources:
                 yield f"a person added to {name}: {fact.text}"
 

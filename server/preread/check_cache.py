@@ -15,7 +15,8 @@ from functools import cache
 from stat import S_ISLNK
 from typing import NamedTuple
 
-from preread import __version__, inputs, sources
+from preread import __version__, inputs
+from preread.dossier import sources
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.infra.reading import names_in

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from preread import dossier, published
+from preread.dossier import markdown, published
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.infra.reading import names_in
@@ -206,7 +206,7 @@ def _checked(
     feature = folder.feature
     changed = [file for file in folder.files if known.get(file.path) != file.digest]
     gone = known.keys() - {file.path for file in folder.files}
-    drafts = [dossier.parse(file.name, feature, file.text)[0] for file in changed]
+    drafts = [markdown.parse(file.name, feature, file.text)[0] for file in changed]
     checked = check(services, feature, drafts) if drafts else Checked(())
     verdicts = {(v.file, v.fact.text): v for v in checked.verdicts}
     return _Change(folder, sorted(gone), list(zip(changed, drafts, strict=True)), verdicts)
@@ -245,8 +245,8 @@ def _mismatched(services: Services, connection: sqlite3.Connection) -> list[str]
     for file in _files(services):
         if known.get(file.path) != file.digest:
             continue
-        draft = dossier.parse(file.name, file.feature, file.text)[0]
-        wanted = [(dossier.fact_id(file.name, fact.text), fact.line) for fact in draft.facts]
+        draft = markdown.parse(file.name, file.feature, file.text)[0]
+        wanted = [(markdown.fact_id(file.name, fact.text), fact.line) for fact in draft.facts]
         if sorted(connection.execute(select, (file.path,))) != sorted(wanted):
             found.append(file.path)
     return found
@@ -278,9 +278,9 @@ def _insert(
     kind = BY_NAME[file.name].kind if file.name in BY_NAME else "knowledge"
     [last] = connection.execute("SELECT coalesce(max(rowid), 0) FROM facts").fetchone()
     rows, words = [], []
-    for row, (_, section, fact) in enumerate(dossier.all_facts([draft]), last + 1):
+    for row, (_, section, fact) in enumerate(markdown.all_facts([draft]), last + 1):
         verdict = verdicts.get((file.name, fact.text))
-        place = (dossier.fact_id(file.name, fact.text), file.feature, file.path, fact.line)
+        place = (markdown.fact_id(file.name, fact.text), file.feature, file.path, fact.line)
         said = (kind, section.heading, fact.text, json.dumps(fact.sources))
         state = (verdict.state, verdict.confidence) if verdict else ("failed", 0.0)
         rows.append((row, *place, *said, *state))

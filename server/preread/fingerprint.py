@@ -15,14 +15,15 @@ from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
-from preread import inputs, sources
+from preread import inputs
+from preread.dossier import sources
+from preread.dossier.sources import Ref
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout
 from preread.models import Manifest
 from preread.project import git
 from preread.project.read import data_at
 from preread.project.tree import WALK_SKIPS, is_young
 from preread.services import Services
-from preread.sources import Ref
 
 if TYPE_CHECKING:
     from preread.unchanged import Part

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from preread.dossier.published import digest
 from preread.errors import PrereadError, Unreadable
 from preread.gates.spans import decoded
 from preread.layout import Layout
 from preread.models import Request
 from preread.project.globs import glob_pattern
 from preread.project.tree import WALK_SKIPS, Tree
-from preread.published import digest
 from preread.services import Services
 from preread.settings import Settings
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from preread.documents import reading, shelf
 from preread.documents.model import Part
+from preread.dossier.sources import Ref
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.services import Services
-from preread.sources import Ref
 
 WORD = re.compile(r"\w+")
 MAX_TERMS = 32

@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 
-from preread import backups, fact_history, published, stale_hints
+from preread import backups
+from preread.dossier import fact_history, published
+from preread.dossier.published import MARK, READY, Ready, digest
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout, feature_name
 from preread.models import Manifest
-from preread.published import MARK, READY, Ready, digest
+from preread.records import stale_hints
 from preread.services import Services
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from preread import aliases, published, sources
+from preread import aliases
+from preread.dossier import published, sources
 from preread.errors import Unreadable
 from preread.gates.feature_names import PROJECT
 from preread.gates.near_names import CONTAINED, SAME_NAME, SIMILAR, similarity

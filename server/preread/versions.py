@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from preread import inputs, published
+from preread import inputs
+from preread.dossier import published
+from preread.dossier.published import Published, RunRecord
 from preread.errors import PrereadError
 from preread.index import indexer
 from preread.index.reader import digest_of
@@ -22,7 +24,6 @@ from preread.infra import db
 from preread.infra.reading import plain_bytes
 from preread.models import Manifest, Request
 from preread.project import git
-from preread.published import Published, RunRecord
 from preread.services import Services
 
 KEPT = 12  # generations of each dossier

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from _evidence_project import assert_holds, evidence, found, write
-from preread import dossier
 from preread.builders import static
+from preread.dossier import markdown
 from preread.models import Finding, Request
 
 LOGIN = "def login(user):\n    return user\n"
@@ -117,7 +117,7 @@ def test_the_summary_repeats_the_first_command(tmp_path: Path) -> None:
         tmp_path, {"pyproject.toml": PYTEST, "login.py": LOGIN, "tests/test_login.py": TEST}
     )
     drafts = static.drafts(Request(feature="login"), evidence(root, "login"))
-    summary = next(dossier.render(one) for one in drafts if one.name == "summary.md")
+    summary = next(markdown.render(one) for one in drafts if one.name == "summary.md")
     assert '## Run\n- "python -m pytest tests/test_login.py" (pyproject.toml:1)\n' in summary
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from preread import published, refreshing, replies, staleness
 from preread.agents.order import DOSSIER, Order
+from preread.builds import refreshing, replies, staleness
+from preread.dossier import published
 from preread.services import Services
 from preread.worktrees.repository import Repository
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from preread import spending
 from preread.agents import answers, kinds
 from preread.agents.answers import Answer
 from preread.builders import command, faults
@@ -20,6 +19,7 @@ from preread.gates import fence
 from preread.infra.subprocesses import Child
 from preread.layout import Layout
 from preread.models import Outcome
+from preread.records import spending
 from preread.services import Services
 
 # Anybody may have written the ticket: it may set the task, but give no other orders.

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from preread import dossier, sources
+from preread.dossier import markdown, sources
+from preread.dossier.sources import Ref
 from preread.infra import atomic
 from preread.layout import FILES, REQUIRED
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
-from preread.sources import Ref
 
 MAP_VERSION = "14"  # raise it when rules or their sections change, so that dossiers are rebuilt
 BEFORE = "Before you write"
@@ -36,7 +36,7 @@ def _write(services: Services, order: Order) -> None:
     services.progress.say("writing the drafts", 4, 5)
     for draft in drafts(order.request, order.evidence):
         if draft.name in order.files:
-            atomic.write(order.staging / draft.name, dossier.render(draft).encode())
+            atomic.write(order.staging / draft.name, markdown.render(draft).encode())
 
 
 def drafts(request: Request, evidence: Evidence) -> list[Draft]:
@@ -49,7 +49,7 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
             paths = {ranked.path for ranked in (*evidence.files, *evidence.tests)}
             draft = Draft(row.name, request.feature, tuple(_sections(findings_of_file, paths)))
             # Reading it back adds the sources cited inside the text.
-            made.append(dossier.parse(row.name, request.feature, dossier.render(draft))[0])
+            made.append(markdown.parse(row.name, request.feature, markdown.render(draft))[0])
     return made
 
 
@@ -59,7 +59,7 @@ def _sections(findings: Iterable[Finding], paths: Collection[str]) -> Iterable[S
     for finding in findings:
         grouped.setdefault(finding.section, []).append(finding)
     for heading, own in grouped.items():
-        source = dossier.heading_source(heading)
+        source = markdown.heading_source(heading)
         if not source and heading in paths:
             source = str(Ref("path", heading))
         yield from _fences(heading, own)
@@ -89,9 +89,9 @@ def _pointers(evidence: Evidence) -> list[Finding]:
     found = []
     for rule in URGENT:
         first = next((one for one in evidence.findings if one.rule == rule), None)
-        quoted = dossier.quotes(first.text) if first is not None else []
+        quoted = markdown.quotes(first.text) if first is not None else []
         if first is not None and quoted:
-            text = f"{first.section}: {dossier.code(quoted[0])}, see {first.file}"
+            text = f"{first.section}: {markdown.code(quoted[0])}, see {first.file}"
             update = {"file": "summary.md", "section": BEFORE, "text": text, "score": 1.0}
             found.append(first.model_copy(update=update))
     return found

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from preread import dossier, sources
+from preread.dossier import markdown, sources
 from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Fact, Fence, Section, Verdict
 from preread.services import Services
@@ -48,7 +48,7 @@ class _Room:
         known = self.cited.setdefault(draft, set())
         cost = _cost(candidate.item, candidate.section, known)
         if (draft, section) not in self.opened:
-            cost += dossier.tokens(_heading(candidate.section))
+            cost += markdown.tokens(_heading(candidate.section))
         is_fact = isinstance(candidate.item, Fact)
         lacks_room = cost > self.tokens or self.facts < is_fact
         if lacks_room and not candidate.is_persons:
@@ -75,12 +75,12 @@ def fit(
 
     Facts whose ids are in `people` are never cut.
     """
-    titles = sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
+    titles = sum(markdown.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     candidates = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
     kept = {one.key: one for one in candidates if room.takes(one)}
     fitted = _trimmed(services, drafts, kept, limit)
-    left = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
+    left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
     remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
     return fitted, remaining, len(verdicts) - len(remaining)
 
@@ -101,7 +101,9 @@ def _candidates(
             else:
                 in_codebase = False
             rank *= SUMMARY_FACTOR if draft.name == "summary.md" else 1
-            is_persons = isinstance(item, Fact) and dossier.fact_id(draft.name, item.text) in people
+            is_persons = (
+                isinstance(item, Fact) and markdown.fact_id(draft.name, item.text) in people
+            )
             if is_persons:
                 rank, in_codebase = PERSON + rank, False
             yield _Candidate(rank, (number, s, i), section, item, in_codebase, is_persons)
@@ -120,8 +122,8 @@ def _heading(section: Section) -> str:
 def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
     """Estimated tokens of an item, in a file that has already written out the `known` paths."""
     if isinstance(item, Fence):
-        return dossier.tokens("\n".join(item.lines) + "\n```\n```\n")
-    inside = {anchor.source for anchor in dossier.anchors(item, section.source)}
+        return markdown.tokens("\n".join(item.lines) + "\n```\n```\n")
+    inside = {anchor.source for anchor in markdown.anchors(item, section.source)}
     shown, written = [], set(known)
     for source in item.sources:
         path = _path(source)
@@ -129,13 +131,13 @@ def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
             name = path.rpartition("/")[2]
             shown.append(source.replace(path, name, 1) if path in written else source)
         written.add(path)
-    return dossier.tokens(f"- {item.text} ({', '.join(shown)})\n")
+    return markdown.tokens(f"- {item.text} ({', '.join(shown)})\n")
 
 
 def _path(source: str) -> str:
     """The path that a source cites; empty for sources without a file."""
     ref = sources.parse(source)
-    return ref.path if ref is not None and ref.kind in dossier.FILE_KINDS else ""
+    return ref.path if ref is not None and ref.kind in markdown.FILE_KINDS else ""
 
 
 def _trimmed(
@@ -150,7 +152,9 @@ def _trimmed(
         services.progress.check()
         fitted = [_only(draft, number, kept) for number, draft in enumerate(drafts)]
         sizes = [
-            dossier.tokens(dossier.render(draft)) if draft.sections or draft.name in REQUIRED else 0
+            markdown.tokens(markdown.render(draft))
+            if draft.sections or draft.name in REQUIRED
+            else 0
             for draft in fitted
         ]
         drafted = {key[0] for key, one in kept.items() if one.in_codebase}

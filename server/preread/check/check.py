@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from preread import brackets, dossier, published, sources, wrong_marks
 from preread.check.budget import fit
 from preread.check.lookups import Answers, Lookups, only_said
+from preread.dossier import brackets, markdown, published, sources, wrong_marks
+from preread.dossier.sources import SourceError, Span
 from preread.gates.feature_names import is_feature
 from preread.infra import orders
 from preread.infra.secrets import Credentials
@@ -14,7 +15,6 @@ from preread.layout import BY_NAME, REQUIRED
 from preread.models import Checked, Draft, Fact, Fence, Problem, Section, State, Verdict
 from preread.services import Services
 from preread.settings import Level
-from preread.sources import SourceError, Span
 
 # Confidence by state. KIND_FACTOR lowers it for kinds of facts that interpret what they cite.
 CONFIDENCE: dict[State, float] = {
@@ -70,7 +70,7 @@ class _Checker:
 
         Call this before reporting any problem whose message quotes the text.
         """
-        if dossier.INVISIBLE.search(text):
+        if markdown.INVISIBLE.search(text):
             self.problem(
                 name,
                 line,
@@ -87,7 +87,7 @@ class _Checker:
 
     def has_quoted_its_orders(self, name: str, fact: Fact) -> bool:
         """Report words of a fact's own that a reader might obey, because no source proves them."""
-        if found := orders.in_own_words(dossier.own_words(fact.text)):
+        if found := orders.in_own_words(markdown.own_words(fact.text)):
             message = f"says `{found}` in its own words; quote it from its source, or leave it out"
             self.problem(name, fact.line, "E_ORDER", message)
         return not found
@@ -97,14 +97,17 @@ class _Checker:
         if kind := self.credentials.found(f"{problem.path} {problem.message}"):
             path = problem.path if problem.path in BY_NAME else "a file"
             return replace(problem, path=path, message=f"contains what looks like a secret: {kind}")
-        message = dossier.INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", problem.message)
+        message = markdown.INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", problem.message)
         return replace(problem, message=message)
 
     def fact(self, name: str, section: Section, fact: Fact) -> Verdict | None:
         """The verdict on a fact, with only its valid sources; None when the fact is dropped."""
-        quotes = dossier.quotes(fact.text)
-        identity = dossier.fact_id(name, fact.text)
-        place = (identity, dossier.heading_source(section.heading))  # files may have equal outlines
+        quotes = markdown.quotes(fact.text)
+        identity = markdown.fact_id(name, fact.text)
+        place = (
+            identity,
+            markdown.heading_source(section.heading),
+        )  # files may have equal outlines
         if place in self.seen:
             self.problem(name, fact.line, "E_FACT_TWICE", "this file already has the same fact")
             return None
@@ -146,15 +149,15 @@ class _Checker:
             return is_known
         misplaced = [
             (anchor.quote, f"is not at {anchor.source}", [anchor.source])
-            for anchor in dossier.anchors(fact, section.source)
+            for anchor in markdown.anchors(fact, section.source)
             if not self.is_in(anchor.quote, spans, [anchor.source])
         ]
         missing = [
             (quote, "does not appear in any of its sources", [*fact.sources])
-            for quote in dict.fromkeys(dossier.quotes(fact.text))
+            for quote in dict.fromkeys(markdown.quotes(fact.text))
             if not self.is_in(quote, spans, spans) and quote not in {row[0] for row in misplaced}
         ]
-        identity = dossier.fact_id(name, fact.text)
+        identity = markdown.fact_id(name, fact.text)
         if missing and self.lookups.was_verified(identity, spans):
             missing = []
         for quote, what, places in (*misplaced, *missing):
@@ -196,7 +199,7 @@ class _Checker:
 
     def has_wrong_shape(self, name: str, fact: Fact) -> bool:
         shapes = self.wrong_shapes  # mostly none
-        return bool(shapes) and (name, dossier.shape(fact.text)) in shapes
+        return bool(shapes) and (name, markdown.shape(fact.text)) in shapes
 
     def fence_is_valid(self, name: str, section: Section, fence: Fence) -> bool:
         """Whether a fence can be published; reports why not."""
@@ -268,7 +271,7 @@ def _state(text: str, spans: dict[str, Span]) -> State:
         return "external"
     if "absent" in kinds:
         return "computed"
-    return "quoted" if dossier.quotes(text) else "located"
+    return "quoted" if markdown.quotes(text) else "located"
 
 
 def check(
@@ -341,14 +344,14 @@ def _without_replaced(
     if not replaced:
         return drafts, verdicts
     valid = {
-        dossier.fact_id(verdict.file, verdict.fact.text)
+        markdown.fact_id(verdict.file, verdict.fact.text)
         for verdict in verdicts
         if verdict.state != "unverified"
     }
     hidden = {id_ for draft in drafts for id_, by in _instead(draft, replaced) if by in valid}
 
     def is_left(name: str, item: Fact | Fence) -> bool:
-        return isinstance(item, Fence) or dossier.fact_id(name, item.text) not in hidden
+        return isinstance(item, Fence) or markdown.fact_id(name, item.text) not in hidden
 
     left = []
     for draft in drafts:
@@ -365,9 +368,9 @@ def _instead(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[str, s
 
     A fact with other numbers than the replaced one is meant if it is the only one of its kind.
     """
-    facts = {dossier.fact_id(draft.name, fact.text): fact for fact in draft.facts}
+    facts = {markdown.fact_id(draft.name, fact.text): fact for fact in draft.facts}
     lasting = {
-        id_: dossier.lasting_id(draft.name, fact.text, fact.sources)
+        id_: markdown.lasting_id(draft.name, fact.text, fact.sources)
         for id_, fact in facts.items()
         if id_ not in replaced.values()
     }
@@ -382,7 +385,7 @@ def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> C
     found = published.read(services.layout, feature) if is_feature(feature) else None
     unverified = found.manifest.unverified if found and found.manifest else ()
     people = {
-        dossier.fact_id(draft.name, fact.text): False
+        markdown.fact_id(draft.name, fact.text): False
         for draft in drafts
         for fact in draft.facts
         if fact.text in unverified

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from preread import dossier, published, sources
-from preread.dossier import FILE_KINDS
+from preread.dossier import markdown, published, sources
+from preread.dossier.markdown import FILE_KINDS
+from preread.dossier.sources import Ref, SourceError, Span
 from preread.errors import PrereadError
 from preread.gates.feature_names import is_feature
 from preread.infra.secrets import is_env_file
 from preread.models import Manifest
 from preread.services import Services
-from preread.sources import Ref, SourceError, Span
 
 MAX_CHARACTERS = 20_000_000  # of all sources of one dossier; a usual dossier's have 20,000
 MAX_SLOW = 100  # sources of one dossier that need a git process or a search of many files
@@ -222,7 +222,7 @@ class Lookups:
     @cached_property
     def _known(self) -> frozenset[str]:
         text = self.services.tree.text(".project/knowledge.md") or ""
-        facts = dossier.parse("knowledge.md", "", text)[0].facts
+        facts = markdown.parse("knowledge.md", "", text)[0].facts
         return frozenset(_one_line(fact.text).casefold() for fact in facts)
 
     def was_verified(self, identity: str, refs: Iterable[str]) -> bool:

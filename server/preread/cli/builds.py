@@ -10,9 +10,9 @@ import click
 from preread.cli.terminal import Block, Table
 
 if TYPE_CHECKING:
-    from preread.live_builds import Event, Live
     from preread.operations.builds.cancel import CancelReply
     from preread.operations.builds.list import ListReply
+    from preread.records.live_builds import Event, Live
 
 FAILURES = ("error", "killed")
 STARTS = "`preread load FEATURE` starts one; run this while it builds."
@@ -55,8 +55,8 @@ def tail(feature: str | None, project: str, as_json: bool) -> Callable[[], int]:
     """Not an operation, because it only ends when the builds do."""
 
     def run() -> int:
-        from preread import live_builds
         from preread.errors import FAILED
+        from preread.records import live_builds
 
         failed = False
         for event in live_builds.follow(_running(project, feature)):
@@ -69,10 +69,10 @@ def tail(feature: str | None, project: str, as_json: bool) -> Callable[[], int]:
 
 def _running(project: str, feature: str | None) -> "list[Live]":
     """The builds to follow. Raises E_NOT_FOUND."""
-    from preread import live_builds
     from preread.errors import PrereadError
     from preread.layout import feature_name
     from preread.operations.registry import services_of
+    from preread.records import live_builds
 
     layout = services_of(Path(project), os.environ).layout
     layout.guard()

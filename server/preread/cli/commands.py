@@ -77,7 +77,7 @@ def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
 
 def _features(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The features with a dossier, for a shell that completes their names."""
-    from preread import published
+    from preread.dossier import published
 
     try:
         layout = services_of(Path(ctx.params.get("project") or "."), os.environ).layout
@@ -159,7 +159,7 @@ def watch(project: str) -> Callable[[], int]:
     """Not an operation, because it only ends when it is interrupted."""
 
     def run() -> int:
-        from preread.watching import News, Watcher, described
+        from preread.builds.watching import News, Watcher, described
 
         def tell(news: News) -> None:
             for line in described(news):

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import anyio
 
+from preread.builds.jobs import Caller, Jobs
 from preread.cli import terminal
 from preread.errors import Cancelled
 from preread.infra import watchdog
-from preread.jobs import Caller, Jobs
 from preread.models import Model
 from preread.operations import dispatch
 from preread.operations.registry import Context, Operation

@@ -20,6 +20,7 @@ from preread.gates import fence
 from preread.infra.plural import counted
 
 if TYPE_CHECKING:
+    from preread.dossier.published import RunRecord
     from preread.models import LoadReply, Model
     from preread.operations.check import CheckReply
     from preread.operations.cited import CitedFact
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from preread.operations.workflow.readiness import ReadinessReply
     from preread.operations.workflow.state import StateReply
     from preread.operations.wrong import WrongReply
-    from preread.published import RunRecord
 
 FIELD = re.compile(r"`(\w+)`")
 

@@ -24,7 +24,7 @@ def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Send]:
-        from preread.jobs import Caller, Jobs
+        from preread.builds.jobs import Caller, Jobs
         from preread.operations import REGISTRY, shared_state
         from preread.operations.registry import Context
         from preread.unchanged import Unchanged

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
-from preread import sessions
 from preread.daemon.logins import Logins, Visitor, cookie_of
 from preread.daemon.tokens import Scope, Tokens
 from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
+from preread.records import sessions
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

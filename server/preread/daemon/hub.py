@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from preread import sessions
+from preread.builds.jobs import Job
 from preread.daemon.background import Background
 from preread.errors import PrereadError
-from preread.jobs import Job
 from preread.layout import Layout
 from preread.operations.registry import services_of
+from preread.records import sessions
 
 if TYPE_CHECKING:
-    from preread.watching import News, Watcher
+    from preread.builds.watching import News, Watcher
 
 QUEUE = 256  # events; a follower that lags further behind is dropped
 MESSAGES_SECONDS = 0.5
@@ -94,7 +94,7 @@ class Hub:
         self._scope = self._watcher = None
 
     def _watch(self) -> None:
-        from preread.watching import Watcher
+        from preread.builds.watching import Watcher
 
         loop = asyncio.get_running_loop()
 

@@ -13,11 +13,11 @@ import anyio
 import httpx2
 import jwt
 
-from preread import sessions
 from preread.daemon.guard import RESOURCE, Peer, Refused
 from preread.daemon.tokens import SCOPES
 from preread.errors import PrereadError
 from preread.mcp import authorization
+from preread.records import sessions
 
 WANTED = "write"  # the scope that clients are told to ask for: building a dossier needs it
 # Only asymmetric algorithms: with a shared key, whoever verifies could also sign.

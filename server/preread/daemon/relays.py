@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 
-from preread import __version__, sessions
+from preread import __version__
 from preread.daemon.protocol import peer_of
 from preread.daemon.serving import Serving
 from preread.errors import PrereadError
@@ -19,6 +19,7 @@ from preread.mcp import lines
 from preread.mcp.server import Handlers, recover
 from preread.mcp.transport import MAX_LINE
 from preread.operations.registry import root_of
+from preread.records import sessions
 
 HELLO_SECONDS, MAX_HELLO = 5.0, 2**21
 MAX_RELAYS = 300

@@ -13,6 +13,8 @@ import anyio
 from anyio.abc import TaskGroup
 from starlette.requests import Request
 
+from preread.builds.jobs import Caller, Job, Jobs
+from preread.builds.reply_cache import ReplyCache
 from preread.daemon.background import Background
 from preread.daemon.guard import MAX_CALLS, Peer, Refused
 from preread.daemon.hub import Hub
@@ -21,12 +23,10 @@ from preread.daemon.metrics import Metrics
 from preread.daemon.namespaces import Namespaces
 from preread.daemon.tokens import SCOPES, Scope, Tokens, includes
 from preread.errors import PrereadError
-from preread.jobs import Caller, Job, Jobs
 from preread.mcp.http import Endpoint
 from preread.mcp.server import Handlers
 from preread.operations import REGISTRY, dispatch, shared_state
 from preread.operations.registry import Context, Operation, is_project, root_of
-from preread.reply_cache import ReplyCache
 from preread.unchanged import Unchanged
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from preread.dossier.sources import Ref
 from preread.evidence.view import View
 from preread.index import words
 from preread.project.globs import glob_pattern
-from preread.sources import Ref
 
 MAX_GLOBS = 3  # globs in the proof of one fact
 MAX_TRIED = 60  # globs, the widest first

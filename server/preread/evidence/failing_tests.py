@@ -7,8 +7,9 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from preread import inputs, sources
-from preread.dossier import code
+from preread import inputs
+from preread.dossier import sources
+from preread.dossier.markdown import code
 from preread.evidence.rule import Found
 from preread.evidence.view import View
 from preread.index import words

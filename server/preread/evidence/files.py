@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from preread.dossier.sources import Ref
 from preread.index.analysis import AnalysisCache
 from preread.services import Services
-from preread.sources import Ref
 from preread.syntax import Call, Details, Outline, TestCase, enclosing
 
 

@@ -4,11 +4,11 @@ import difflib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from preread.dossier.sources import Ref
 from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.view import View
 from preread.index import words
-from preread.sources import Ref
 from preread.syntax import Symbol
 
 CLOSE = 0.85  # of difflib's ratio: `carrt` and `cart`, but not `invoice` and `voice`

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from preread import dossier
-from preread.dossier import ANCHOR, MIN_QUOTE, code
+from preread.dossier import markdown
+from preread.dossier.markdown import ANCHOR, MIN_QUOTE, code
+from preread.dossier.sources import Ref
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found
-from preread.sources import Ref
 from preread.syntax import Symbol
 
 LIKELY = 8  # of the files that are only named: how many are named first
@@ -45,7 +45,7 @@ def in_file(path: str, named: Sequence[tuple[str, int]], most: int = 1_000) -> s
 
 def path_of(path: str) -> str:
     """A path as written in an anchor, before the line."""
-    return dossier.anchor_path(path)
+    return markdown.anchor_path(path)
 
 
 def file_source(path: str) -> str:

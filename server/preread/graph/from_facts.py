@@ -4,10 +4,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from preread import dossier, fact_notes, sources
+from preread.dossier import fact_notes, markdown, sources
+from preread.dossier.sources import Ref
 from preread.graph.writer import Key, Writer, file_node, node_of_test
 from preread.services import Services
-from preread.sources import Ref
 
 if TYPE_CHECKING:
     from preread.graph.model import NodeKind
@@ -114,19 +114,19 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
     """The facts that were replaced by others."""
     text = services.tree.read(path) or ""
     lines = text.split("\n")
-    draft = dossier.parse(KNOWLEDGE, "", text, retired=True)[0]
-    kinds = {fact.line: _kind(one.heading) for _, one, fact in dossier.all_facts([draft])}
+    draft = markdown.parse(KNOWLEDGE, "", text, retired=True)[0]
+    kinds = {fact.line: _kind(one.heading) for _, one, fact in markdown.all_facts([draft])}
     facts = draft.facts
     notes = [fact_notes.read(fact_notes.split(lines[fact.line - 1])[1]) for fact in facts]
     ids = {
-        note["id"]: dossier.fact_id(KNOWLEDGE, fact.text)
+        note["id"]: markdown.fact_id(KNOWLEDGE, fact.text)
         for fact, note in zip(facts, notes, strict=True)
         if "id" in note
     }
     for fact, note in zip(facts, notes, strict=True):
         newer = ids.get(note.get("replaced-by", ""))
         if newer is not None:
-            id_ = f"fact:{dossier.fact_id(KNOWLEDGE, fact.text)}"
+            id_ = f"fact:{markdown.fact_id(KNOWLEDGE, fact.text)}"
             old = Key(id_, kinds[fact.line], fact.text, path, fact.line, "retired", 0.0)
             after = writer.node(Key(f"fact:{newer}", "fact", ""))
             cited = f"{path}:{fact.line}"

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from preread import passages
 from preread.documents.model import Document
 from preread.documents.references import Reference, references, text_of
+from preread.dossier.sources import Ref
 from preread.literature.measured import confidence
 from preread.literature.measures import Tell
 from preread.literature.model import Entity, EntityKind, Relation, RelationKind
 from preread.literature.rules import CODE, ENTITIES, RELATIONS, EntityRule
-from preread.sources import Ref
 
 MAX_SOURCES = 20  # of one entity
 MAX_TOGETHER = 8  # entities of one sentence; longer lists connect everything to everything

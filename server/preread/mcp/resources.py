@@ -6,13 +6,15 @@ import time
 
 from mcp_types import Completion, Resource, ResourceTemplate, TextResourceContents
 
-from preread import fingerprint, published, staleness
+from preread import fingerprint
+from preread.builds import staleness
+from preread.builds.reply_cache import ReplyCache
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.gates import fence
 from preread.gates.feature_names import is_feature
 from preread.layout import BY_NAME, MANIFEST, Layout
 from preread.mcp import quoted
-from preread.reply_cache import ReplyCache
 from preread.services import Services
 
 TEMPLATE = "dossier://{feature}/{file}"

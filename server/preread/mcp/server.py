@@ -35,10 +35,13 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from preread import __version__, feature_lock, published
+from preread import __version__
+from preread.builds import feature_lock
+from preread.builds.jobs import Caller, Jobs
+from preread.builds.reply_cache import ReplyCache
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.infra import assets
-from preread.jobs import Caller, Jobs
 from preread.mcp import handshake, resources, tools
 from preread.mcp.elicitation import Asker, InputRequired
 from preread.mcp.shutdown import Shutdown
@@ -48,7 +51,6 @@ from preread.models import Model
 from preread.operations import REGISTRY, dispatch, wording
 from preread.operations.arguments import nearest
 from preread.operations.registry import Context, Operation, services_of
-from preread.reply_cache import ReplyCache
 from preread.services import Services, step
 from preread.unchanged import Unchanged
 

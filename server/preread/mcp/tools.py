@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 
-from preread import replies
+from preread.builds import replies
 from preread.errors import PrereadError
 from preread.mcp import quoted
 from preread.models import Model

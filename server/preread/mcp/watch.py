@@ -20,7 +20,7 @@ from preread.operations.registry import services_of
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
-    from preread.watching import News
+    from preread.builds.watching import News
 
 Call = ServerRequestContext[Any, Any]
 START_SECONDS = 2.0  # delay, because a starting client has more urgent things to wait for
@@ -82,7 +82,7 @@ async def watch(start: Path, environ: Mapping[str, str], subscribers: Subscriber
             return
     except PrereadError:  # calls will report the error
         return
-    from preread.watching import Watcher
+    from preread.builds.watching import Watcher
 
     loop = asyncio.get_running_loop()
     send, receive = anyio.create_memory_object_stream["News"](QUEUE)

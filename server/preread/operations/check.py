@@ -2,14 +2,17 @@
 
 from pydantic import Field
 
-from preread import aliases, published, runlog, staleness
+from preread import aliases
+from preread.builds import staleness
 from preread.check import check as check_drafts
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.layout import REQUIRED
 from preread.models import Model, Problem
 from preread.operations.integrity import check as integrity
 from preread.operations.published_dossier import PublishedDossier, find_serving
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.records import runlog
 from preread.services import Services
 
 

@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import dossier, sources
+from preread.dossier import markdown, sources
+from preread.dossier.sources import SourceError
 from preread.errors import PrereadError
 from preread.infra.secrets import Credentials
 from preread.models import Draft, Fact, Manifest, Model, State, Verdict
 from preread.operations.published_dossier import PublishedDossier
 from preread.services import Services
-from preread.sources import SourceError
 
 MAX_LINES, MAX_LINE = 40, 400  # of one source, and characters of each
 Freshness = Literal["fresh", "changed", "gone", "unknown"]
@@ -59,7 +59,7 @@ def facts(services: Services, found: PublishedDossier, drafts: Iterable[Draft]) 
     built = frozenset(found.manifest.facts)
 
     def fact(file: str, heading: str, one: Fact) -> CitedFact:
-        id_, verdict = dossier.fact_id(file, one.text), verdicts.get((file, one.text))
+        id_, verdict = markdown.fact_id(file, one.text), verdicts.get((file, one.text))
         failed: Literal["failed", "unverified"] = "failed" if id_ in built else "unverified"
         return CitedFact(
             id=id_,
@@ -119,7 +119,7 @@ def _accepted(verdict: Verdict | None, source: str) -> bool:
 
 def _since(services: Services, feature: str) -> dict[tuple[str, str], float]:
     """When each fact got its words, by its file and id."""
-    from preread import fact_history
+    from preread.dossier import fact_history
 
     found: dict[tuple[str, str], float] = {}
     try:

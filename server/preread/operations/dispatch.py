@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from preread import __version__, audit, resolve, sessions
+from preread import __version__, resolve
 from preread.errors import USAGE, PrereadError, of_system
 from preread.infra import atomic
 from preread.layout import feature_name
@@ -17,6 +17,7 @@ from preread.operations import ALIASES
 from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import nearest
 from preread.operations.registry import AnswerNeeded, Context, Operation, log_file
+from preread.records import audit, sessions
 from preread.settings import Settings
 
 # What an agent is always allowed: the gates ask for it.

@@ -7,8 +7,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from preread import published, resolve, settings_loading
+from preread import resolve, settings_loading
 from preread.builders import locate, mcp_servers
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.layout import Layout

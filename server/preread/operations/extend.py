@@ -2,7 +2,9 @@
 
 from pydantic import Field
 
-from preread import aliases, pipeline, published
+from preread import aliases
+from preread.builds import pipeline
+from preread.dossier import published
 from preread.models import LoadReply
 from preread.operations.load import with_warnings
 from preread.operations.registry import (

@@ -5,9 +5,11 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, build_key, cache, fingerprint, pipeline, published, resolve
+from preread import aliases, cache, fingerprint, resolve
 from preread.aliases import Served
 from preread.builders import locate
+from preread.builds import build_key, pipeline
+from preread.dossier import published
 from preread.fingerprint import Fingerprint
 from preread.models import LoadReply, Request
 from preread.operations.registry import (

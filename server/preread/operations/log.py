@@ -4,10 +4,10 @@ import json
 
 from pydantic import Field
 
-from preread import audit
-from preread.audit import Entry
 from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.records import audit
+from preread.records.audit import Entry
 from preread.services import Services
 
 

@@ -4,7 +4,8 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from preread import aliases, dossier, published
+from preread import aliases
+from preread.dossier import markdown, published
 from preread.errors import PrereadError
 from preread.layout import Layout, feature_name
 from preread.models import Draft, Fact, Manifest, Problem
@@ -24,13 +25,13 @@ class PublishedDossier:
 
     def parsed(self) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
         """Its files as drafts, and their format errors."""
-        pairs = [dossier.parse(name, self.feature, text) for name, text in self.texts.items()]
+        pairs = [markdown.parse(name, self.feature, text) for name, text in self.texts.items()]
         problems = tuple(problem for _, found in pairs for problem in found)
         return tuple(draft for draft, _ in pairs), problems
 
     def facts(self) -> Iterator[tuple[str, Fact]]:
         """Its facts, each with the name of its file."""
-        for draft, _, fact in dossier.all_facts(self.parsed()[0]):
+        for draft, _, fact in markdown.all_facts(self.parsed()[0]):
             yield draft.name, fact
 
 

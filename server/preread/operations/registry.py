@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from pydantic import Field, field_validator
 
 from preread import resolve, settings_loading
+from preread.builds.reply_cache import ReplyCache
 from preread.errors import Cancelled, PrereadError
 from preread.infra import atomic
 from preread.layout import Layout
 from preread.models import Model
-from preread.reply_cache import ReplyCache
 from preread.services import Progress, Services
 from preread.settings import Effect
 
 if TYPE_CHECKING:
-    from preread.jobs import Caller, Jobs
+    from preread.builds.jobs import Caller, Jobs
     from preread.operations.paging import Window
     from preread.unchanged import Unchanged
 

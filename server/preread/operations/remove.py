@@ -4,7 +4,8 @@ import os
 
 from pydantic import Field
 
-from preread import backups, facts, feature_lock, publish, stale_hints, versions
+from preread import backups, facts, publish, versions
+from preread.builds import feature_lock
 from preread.check import check_unbudgeted
 from preread.infra import atomic
 from preread.layout import BY_NAME, MANIFEST
@@ -18,6 +19,7 @@ from preread.operations.registry import (
     RequestModel,
     in_thread,
 )
+from preread.records import stale_hints
 from preread.services import Services
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from pydantic import Field
 
-from preread import audit
-from preread.audit import Entry
 from preread.errors import PrereadError
 from preread.models import Model
 from preread.operations import REGISTRY, dispatch
 from preread.operations.arguments import parse
 from preread.operations.registry import Context, Operation, Preview, RequestModel
+from preread.records import audit
+from preread.records.audit import Entry
 
 
 class ReplayRequest(RequestModel):

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import anyio
 from pydantic import ConfigDict, Field
 
-from preread import audit, resolve, sessions
+from preread import resolve
 from preread.errors import PrereadError
 from preread.models import Model
 from preread.operations import dispatch, paging, pointers, wording
@@ -22,6 +22,7 @@ from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import parse
 from preread.operations.literature.records import Made
 from preread.operations.registry import AnswerNeeded, Context, Operation, Preview
+from preread.records import audit, sessions
 
 TOOL = wording.TOOL
 PAGE = "page"

@@ -6,7 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import dossier, fingerprint
+from preread import fingerprint
+from preread.builds.replies import INLINE_ORDER
+from preread.dossier import markdown
 from preread.errors import PrereadError
 from preread.layout import BY_NAME
 from preread.models import Model
@@ -14,7 +16,6 @@ from preread.operations import cited
 from preread.operations.cited import CitedFact
 from preread.operations.published_dossier import PublishedDossier, find_serving
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
-from preread.replies import INLINE_ORDER
 from preread.services import Services
 
 Author = Literal["person", "build"]
@@ -101,8 +102,8 @@ def _show(services: Services, request: ShowRequest) -> ShowReply:
 def _facts(found: PublishedDossier, texts: dict[str, str]) -> Iterator[ShownFact]:
     built = {*found.manifest.facts}
     for name, text in texts.items():
-        for fact in dossier.parse(name, found.feature, text)[0].facts:
-            id_ = dossier.fact_id(name, fact.text)
+        for fact in markdown.parse(name, found.feature, text)[0].facts:
+            id_ = markdown.fact_id(name, fact.text)
             by: Author = "build" if id_ in built else "person"
             yield ShownFact(id=id_, file=name, line=fact.line, text=fact.text, by=by)
 
@@ -110,7 +111,7 @@ def _facts(found: PublishedDossier, texts: dict[str, str]) -> Iterator[ShownFact
 def _cited(
     services: Services, found: PublishedDossier, texts: dict[str, str]
 ) -> tuple[CitedFact, ...]:
-    drafts = [dossier.parse(name, found.feature, text)[0] for name, text in texts.items()]
+    drafts = [markdown.parse(name, found.feature, text)[0] for name, text in texts.items()]
     return tuple(cited.facts(services, found, drafts))
 
 

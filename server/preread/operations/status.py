@@ -8,18 +8,21 @@ from contextlib import suppress
 
 from pydantic import Field
 
-from preread import aliases, cache, dossier, published, spending, stale_hints, staleness
-from preread.build_key import build_key
+from preread import aliases, cache
+from preread.builds import staleness
+from preread.builds.build_key import build_key
 from preread.check_cache import CachedCheck, CheckCache
+from preread.dossier import markdown, published
 from preread.errors import Unreadable
 from preread.infra import db
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.operations.show import EDITED
+from preread.records import spending, stale_hints
+from preread.records.spending import Spent
 from preread.services import Services
 from preread.settings import Level
-from preread.spending import Spent
 
 # Seconds from the call on in which it begins to refresh another stale dossier; always one of them.
 REFRESH_SECONDS = 0.5
@@ -92,7 +95,9 @@ async def _refreshed(
     stale = [one.feature for one in by_need if one.why or published.pending(layout, one.feature)]
     if not stale:
         return {}
-    from preread import refreshing  # it imports all that builds: half of the time of a status
+    from preread.builds import (
+        refreshing,  # it imports all that builds: half of the time of a status
+    )
 
     return await refreshing.refresh(context.services, stale, end - time.monotonic())
 
@@ -163,7 +168,7 @@ def _status(
         level=manifest.level,
         status=manifest.status,
         facts=sum(len(draft.facts) for draft in found.parsed()[0]),
-        tokens=sum(dossier.tokens(text) for text in found.texts.values()),
+        tokens=sum(markdown.tokens(text) for text in found.texts.values()),
         edited=found.edited,
         age=_age(run),
         run=run,

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from preread import aliases, dossier, facts, feature_lock, publish, published, wrong_marks
+from preread import aliases, facts, publish
+from preread.builds import feature_lock
 from preread.check import check_unbudgeted
+from preread.dossier import markdown, published, wrong_marks
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.layout import BY_NAME
@@ -100,7 +102,7 @@ def _facts(services: Services, feature: str) -> Iterator[DroppedFact]:
     found = published_dossier.find(services, feature)
     for name, fact in found.facts():
         yield DroppedFact(
-            id=dossier.fact_id(name, fact.text),
+            id=markdown.fact_id(name, fact.text),
             feature=found.feature,
             file=f"{found.path}{name}:{fact.line}",
             text=fact.text,
@@ -116,7 +118,7 @@ def _drop(services: Services, feature: str, ids: set[str]) -> None:
         for name, old in found.texts.items()
         if (text := _without(name, feature, old, ids))
     }
-    drafts = [dossier.parse(name, feature, text)[0] for name, text in texts.items()]
+    drafts = [markdown.parse(name, feature, text)[0] for name, text in texts.items()]
     cited = _cited(drafts)
     manifest = found.manifest.model_copy(
         update={
@@ -143,8 +145,8 @@ def _cited(drafts: Iterable[Draft]) -> set[str]:
 
 def _without(name: str, feature: str, text: str, ids: set[str]) -> str:
     """A file's text without these facts; empty when an optional file has nothing left."""
-    draft = dossier.parse(name, feature, text)[0]
-    gone = {fact.line for fact in draft.facts if dossier.fact_id(name, fact.text) in ids}
+    draft = markdown.parse(name, feature, text)[0]
+    gone = {fact.line for fact in draft.facts if markdown.fact_id(name, fact.text) in ids}
     if not gone:
         return text
     sections = [
@@ -154,8 +156,8 @@ def _without(name: str, feature: str, text: str, ids: set[str]) -> str:
     kept = replace(draft, sections=tuple(section for section in sections if section.items))
     if not kept.sections and not BY_NAME[name].required:
         return ""
-    if not kept.sections or text == dossier.render(draft):
-        return dossier.render(kept)
+    if not kept.sections or text == markdown.render(draft):
+        return markdown.render(kept)
     return _without_lines(text, gone, kept)
 
 
@@ -166,7 +168,7 @@ def _without_lines(text: str, gone: set[int], kept: Draft) -> str:
     their sources are written out.
     """
     lines = [line for number, line in enumerate(text.split("\n"), 1) if number not in gone]
-    reread = dossier.parse(kept.name, kept.feature, "\n".join(lines))[0]
+    reread = markdown.parse(kept.name, kept.feature, "\n".join(lines))[0]
     for before, after in zip(kept.facts, reread.facts, strict=True):
         if before.sources != after.sources:
             lines[after.line - 1] = f"- {before.text} ({', '.join(before.sources)})"

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from preread import dossier, inputs
+from preread import inputs
+from preread.dossier import markdown
 from preread.errors import PrereadError
 from preread.gates.feature_names import PROJECT
 from preread.infra.sandbox import MARK
@@ -157,7 +158,7 @@ class _Room:
         kept: list[dict[str, object]] = []
         for row in rows:
             text = "\n".join(_texts(row))
-            cost = dossier.tokens(text) + 4
+            cost = markdown.tokens(text) + 4
             if cost <= self.left and not self.secrets.rejects(text):
                 self.left -= cost
                 kept.append(row)

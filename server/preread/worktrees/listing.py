@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from preread import published
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.models import Model

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from preread import dossier, sources
+from preread.dossier import markdown, sources
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 
@@ -15,7 +15,7 @@ def find(view: View) -> Iterator[Found]:
     """The facts that are about the feature or cite its files, in the order they are kept in."""
     if not view.knowledge:
         return
-    draft, problems = dossier.parse("knowledge.md", "", view.knowledge)
+    draft, problems = markdown.parse("knowledge.md", "", view.knowledge)
     view.notes.extend(f".project/{problem}" for problem in problems[:MAX_PROBLEMS])
     own = {file.path for file in (*view.sources[:FIRST], *view.tests[:FIRST])}
     for section in draft.sections:

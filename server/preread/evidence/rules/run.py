@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from preread.dossier import code
+from preread.dossier.markdown import code
+from preread.dossier.sources import Ref
 from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 from preread.project.runners import Command, Note, Proof, Target, command_for
-from preread.sources import Ref
 
 MAX_COMMANDS = 3
 MAX_FILES = 8  # test files whose runner is looked for

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from preread.dossier import code
+from preread.dossier.markdown import code
+from preread.dossier.sources import Ref
 from preread.evidence import feature_commits, nearest, quoting
 from preread.evidence.files import FileView
 from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import FUNCTIONS, Definition, Test, View
 from preread.index import words
-from preread.sources import Ref
 
 SOURCES, TESTS = 4, 3
 NEARLY = 0.85  # of the last source's score: one more source is named above it

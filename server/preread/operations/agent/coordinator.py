@@ -5,7 +5,6 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
-from preread import spending
 from preread.agents import coordinate, notes, project_tests
 from preread.agents.order import MAX_ID, Order, Result
 from preread.agents.project_tests import Suite
@@ -16,6 +15,7 @@ from preread.operations.agent.shapes import Change, ExecuteReply, ExecuteRequest
 from preread.operations.memory.decide import DecideRequest, decide
 from preread.operations.memory.learn import LearnRequest, learn
 from preread.operations.registry import Context, in_thread
+from preread.records import spending
 from preread.services import Services
 from preread.settings import Settings
 from preread.worktrees import compare, removal

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread import published, spending
 from preread.agents import kinds, project_tests, run, work
 from preread.agents.kinds import Policy
 from preread.agents.project_tests import Suite
-from preread.dossier import tokens
+from preread.dossier import published
+from preread.dossier.markdown import tokens
 from preread.operations.agent.shapes import ExecuteRequest
 from preread.operations.registry import Preview
+from preread.records import spending
 from preread.services import Services
 from preread.settings import Settings
 from preread.worktrees import records

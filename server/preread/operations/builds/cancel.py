@@ -4,11 +4,9 @@ import os
 
 from pydantic import Field
 
-from preread import live_builds
+from preread.builds.jobs import Job
 from preread.errors import PrereadError
-from preread.jobs import Job
 from preread.layout import feature_name
-from preread.live_builds import Live
 from preread.models import Model
 from preread.operations.registry import (
     FEATURE,
@@ -18,6 +16,8 @@ from preread.operations.registry import (
     RequestModel,
     in_thread,
 )
+from preread.records import live_builds
+from preread.records.live_builds import Live
 from preread.services import Services
 
 WAIT_SECONDS, POLL_SECONDS = 10.0, 0.05

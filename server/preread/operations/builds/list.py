@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import live_builds
-from preread.jobs import Job
-from preread.live_builds import Live
+from preread.builds.jobs import Job
 from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.records import live_builds
+from preread.records.live_builds import Live
 from preread.services import Services
 from preread.settings import Level
 

@@ -5,9 +5,9 @@ from pydantic import Field
 from preread.documents import reading
 from preread.documents.model import Document
 from preread.documents.references import doi_of, references
+from preread.dossier.sources import Ref
 from preread.models import Model
 from preread.project.tree import Tree
-from preread.sources import Ref
 
 PATH = "A document of the project, as `documents.list` names it."
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from preread import dossier, fact_history, published
+from preread.dossier import fact_history, markdown, published
+from preread.dossier.fact_history import Event, Known
 from preread.errors import PrereadError
-from preread.fact_history import Event, Known
 from preread.memory import files
 from preread.models import Model
 from preread.operations import published_dossier
@@ -76,7 +76,7 @@ def _of_dossiers(services: Services, wanted: str) -> Iterator[Blamed]:
     for feature in published.features(services.layout):
         found = published_dossier.find(services, feature)
         for name, fact in found.facts():
-            id_ = dossier.fact_id(name, fact.text)
+            id_ = markdown.fact_id(name, fact.text)
             if wanted in {id_, fact.text}:
                 one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
                 yield _blamed(services, found, one, fact.line)

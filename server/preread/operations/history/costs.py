@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from preread import spending
 from preread.infra.reading import plain_bytes
 from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.records import spending
 from preread.services import Services
 
 

@@ -2,8 +2,9 @@
 
 from pydantic import Field
 
-from preread import aliases, fact_history
-from preread.fact_history import Change, Event, Known
+from preread import aliases
+from preread.dossier import fact_history
+from preread.dossier.fact_history import Change, Event, Known
 from preread.models import Model
 from preread.operations.history import versions
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread

@@ -7,16 +7,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import dossier, published, relocation, sources
+from preread.dossier import markdown, published, relocation, sources
+from preread.dossier.fact_history import Known
+from preread.dossier.relocation import Relocator
+from preread.dossier.sources import Ref
 from preread.errors import PrereadError
-from preread.fact_history import Known
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.project.globs import glob_pattern
-from preread.relocation import Relocator
 from preread.services import Services
-from preread.sources import Ref
 
 HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 # whatever the repository sets: `diff.noprefix`, `diff.mnemonicPrefix`
@@ -183,7 +183,7 @@ def _of(services: Services, feature: str, changed: dict[str, Ranges]) -> Iterato
         touched_sources = [source for source in fact.sources if source in how]
         if touched_sources:
             source = min(touched_sources, key=lambda one: ORDER.index(how[one]))
-            id_ = dossier.fact_id(name, fact.text)
+            id_ = markdown.fact_id(name, fact.text)
             one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
             yield TouchedFact(
                 id=one.id, feature=feature, file=name, text=one.text, source=source,

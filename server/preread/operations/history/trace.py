@@ -5,13 +5,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import audit, sources
+from preread.dossier import sources
 from preread.errors import PrereadError
 from preread.layout import feature_name
 from preread.models import Model
 from preread.operations.history import blame
 from preread.operations.history.blame import Blamed
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.records import audit
 from preread.services import Services
 
 CALLS = ("context.load", "context.extend", "context.wrong", "integrity.restore")

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from preread import backups, fact_history, published
+from preread import backups
+from preread.dossier import fact_history, published
+from preread.dossier.fact_history import Event, Facts
 from preread.errors import PrereadError
-from preread.fact_history import Event, Facts
 from preread.layout import BY_NAME
 from preread.operations import published_dossier
 from preread.services import Services

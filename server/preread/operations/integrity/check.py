@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from preread import feature_lock, published
+from preread.builds import feature_lock
+from preread.dossier import published
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations.integrity import damage

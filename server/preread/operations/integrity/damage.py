@@ -9,23 +9,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from preread import (
-    backups,
-    check,
-    facts,
-    lost_manifests,
-    publish,
-    published,
-    stale_hints,
-    staleness,
-    wrong_marks,
-)
+from preread import backups, check, facts, publish
+from preread.builds import lost_manifests, staleness
+from preread.dossier import published, wrong_marks
+from preread.dossier.published import digest
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, db
 from preread.infra.reading import names_in, plain_bytes
 from preread.layout import BY_NAME, MANIFEST, REQUIRED
 from preread.models import Manifest
-from preread.published import digest
+from preread.records import stale_hints
 from preread.services import Services
 
 SET_ASIDE = "it is moved to the backups"

@@ -4,8 +4,10 @@ import time
 
 from pydantic import Field
 
-from preread import backups, cache, feature_lock, publish, published
+from preread import backups, cache, publish
 from preread.backups import Backup
+from preread.builds import feature_lock
+from preread.dossier import published
 from preread.models import Model
 from preread.operations.integrity import check
 from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from preread import backups, feature_lock
+from preread import backups
+from preread.builds import feature_lock
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations.integrity import check, damage

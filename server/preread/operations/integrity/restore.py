@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from preread import backups, facts, feature_lock, publish, versions
+from preread import backups, facts, publish, versions
+from preread.builds import feature_lock
 from preread.check import check_unbudgeted
 from preread.gates.spans import decoded
 from preread.infra import atomic

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import aliases, runlog
+from preread import aliases
 from preread.errors import PrereadError
 from preread.gates.feature_names import PROJECT
 from preread.models import Model
@@ -19,6 +19,7 @@ from preread.operations.registry import (
     RequestModel,
     in_thread,
 )
+from preread.records import runlog
 from preread.services import Services
 
 ANYTHING = "Lessons"  # the collection of what is about no single feature

@@ -8,7 +8,8 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import brackets, check, dossier, git_rules
+from preread import check, git_rules
+from preread.dossier import brackets, markdown
 from preread.errors import PrereadError
 from preread.memory import files
 from preread.memory.book import NAME, TITLE, Book, similar
@@ -181,7 +182,7 @@ def checked(services: Services, by: str, new: New) -> _Checked:
     new = replace(new, collection=heading(new.collection))
     names = "\t".join((new.collection, tidy(new.tags), topic))
     body = f"{TITLE}\n\n## {names}\n- {text} ({', '.join(cited)})\n"
-    draft, problems = dossier.parse(NAME, "", body)
+    draft, problems = markdown.parse(NAME, "", body)
     if len(text) > MAX_TEXT or max(map(len, names.split("\t"))) > MAX_NAME * 3:
         problems.append(Problem(NAME, 4, "E_FACT_LONG", "is too long"))
     problems += check.check_unbudgeted(services, "", [draft]).problems
@@ -204,7 +205,7 @@ def with_reason(text: str, reason: str) -> str:
 def refuse_text(services: Services, text: str) -> None:
     """Refuse a text that is no fact, for what no fact may contain. Raises E_REMEMBER."""
     fact = f"{TITLE}\n\n## x\n- {' '.join(text.split()) or 'x'} (said:x@2000-01-01)\n"
-    refuse(list(check.check_unbudgeted(services, "", [dossier.parse(NAME, "", fact)[0]]).problems))
+    refuse(list(check.check_unbudgeted(services, "", [markdown.parse(NAME, "", fact)[0]]).problems))
 
 
 def refuse(problems: list[Problem]) -> None:

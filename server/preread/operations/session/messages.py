@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from preread import sessions
 from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.operations.session import shared
+from preread.records import sessions
+from preread.records.sessions import Message
 from preread.services import Services
-from preread.sessions import Message
 
 
 class MessagesRequest(RequestModel):

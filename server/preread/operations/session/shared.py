@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from preread import sessions
 from preread.layout import feature_name
 from preread.models import Model
 from preread.operations.registry import Context, Preview, RequestModel, in_thread
+from preread.records import sessions
+from preread.records.sessions import Identity, Session
 from preread.services import Services
-from preread.sessions import Identity, Session
 
 
 class WorkRequest(RequestModel):

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from preread import sessions
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.operations.session import shared
+from preread.records import sessions
+from preread.records.sessions import Session
 from preread.services import Services
-from preread.sessions import Session
 
 
 class WhoRequest(RequestModel):

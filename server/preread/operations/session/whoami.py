@@ -1,12 +1,12 @@
 """`whoami`: the calling session as the others see it."""
 
-from preread import sessions
 from preread.errors import PrereadError
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.operations.session import shared
 from preread.operations.session.shared import MineReply
+from preread.records import sessions
+from preread.records.sessions import Identity, Session
 from preread.services import Services
-from preread.sessions import Identity, Session
 
 
 class WhoamiRequest(RequestModel):

@@ -12,7 +12,7 @@ from preread.infra import assets
 from preread.infra.reading import listed, plain_bytes
 from preread.layout import Layout
 from preread.models import Model
-from preread.runlog import STAGES
+from preread.records.runlog import STAGES
 
 LOG = "log "  # before the name of a run log's stage
 CONDITIONS = {

@@ -8,11 +8,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import aliases, git_rules, published, spending
+from preread import aliases, git_rules
 from preread.agents import coordinate, journal, kinds, run, work
 from preread.agents.budget import Budget
 from preread.agents.order import turn
 from preread.builders import untrusted
+from preread.dossier import published
 from preread.errors import Cancelled, PrereadError
 from preread.gates.feature_names import slug
 from preread.infra import atomic
@@ -33,7 +34,8 @@ from preread.operations.registry import (
 from preread.operations.workflow import definitions
 from preread.operations.workflow.definitions import OF_TESTS, Workflow
 from preread.operations.workflow.flow import TESTS, Flow, Wanted
-from preread.runlog import STAGES
+from preread.records import spending
+from preread.records.runlog import STAGES
 from preread.services import Services
 from preread.worktrees import compare, create, records, repair
 from preread.worktrees.compare import FileChange

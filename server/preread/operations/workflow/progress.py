@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 
-from preread import published, runlog
+from preread.dossier import published
 from preread.gates.run_records import Run
 from preread.layout import REQUIRED
 from preread.operations.workflow.definitions import DEFAULT, LOG, Stage, Workflow, log_path
+from preread.records import runlog
 from preread.reports import history, results
 from preread.reports.history import Past
 from preread.services import Services

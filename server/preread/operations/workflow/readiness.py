@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from preread import aliases, inputs, staleness
+from preread import aliases, inputs
+from preread.builds import staleness
 from preread.gates.feature_names import PROJECT
 from preread.infra.plural import counted
 from preread.models import Model

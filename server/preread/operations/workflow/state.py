@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from preread import aliases, published
+from preread import aliases
+from preread.dossier import published
 from preread.gates.feature_names import is_feature
 from preread.infra.reading import listed
 from preread.models import Model

@@ -2,7 +2,7 @@
 
 import re
 
-from preread import sources
+from preread.dossier import sources
 
 # Round brackets inside these do not delimit sources: a path in angle brackets, an absence's text.
 OPAQUE = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')

@@ -4,7 +4,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
-from preread import dossier, inputs, published, spending
+from preread import inputs
+from preread.dossier import markdown, published
+from preread.dossier.published import Published, RunRecord
+from preread.dossier.source_tracking import Followed
 from preread.errors import PrereadError, Unreadable
 from preread.layout import BY_NAME
 from preread.models import (
@@ -20,9 +23,8 @@ from preread.models import (
     State,
     Stats,
 )
-from preread.published import Published, RunRecord
+from preread.records import spending
 from preread.services import Services
-from preread.source_tracking import Followed
 
 # What comes first when a dossier is larger than a reply may carry.
 INLINE_ORDER = (
@@ -45,7 +47,7 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
         kept: list[str] = []
         for line in text.split("\n"):
             blank = "\n" * bool(parts and not kept)  # between two files
-            left -= dossier.tokens(f"{blank}{line}\n")
+            left -= markdown.tokens(f"{blank}{line}\n")
             if left < 0:
                 cut.append(name)
                 break
@@ -60,7 +62,7 @@ def counts(checked: Checked) -> dict[str, int]:
     """The number of facts, in total and by state, and their estimated tokens."""
     states = [verdict.state for verdict in checked.verdicts]
     by_state = {state: states.count(state) for state in get_args(State)}
-    tokens = sum(dossier.tokens(dossier.render(draft)) for draft in checked.drafts)
+    tokens = sum(markdown.tokens(markdown.render(draft)) for draft in checked.drafts)
     return {"facts": len(states), "tokens": tokens, **by_state}
 
 
@@ -260,8 +262,8 @@ def _cost_today(services: Services, stats: Stats) -> float:
 
 def _counted(found: Published) -> Stats:
     """Counts for a dossier without a run record, which came with the repository."""
-    drafts = [dossier.parse(name, "", text)[0] for name, text in found.texts.items()]
-    tokens = sum(dossier.tokens(text) for text in found.texts.values())
+    drafts = [markdown.parse(name, "", text)[0] for name, text in found.texts.items()]
+    tokens = sum(markdown.tokens(text) for text in found.texts.values())
     return Stats(facts=sum(len(draft.facts) for draft in drafts), tokens=tokens)
 
 

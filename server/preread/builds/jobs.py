@@ -14,7 +14,7 @@ from types import TracebackType
 import anyio
 from anyio.abc import TaskGroup
 
-from preread import replies
+from preread.builds import replies
 from preread.errors import Cancelled, PrereadError
 from preread.infra import watchdog
 from preread.models import LEVELS, LoadReply, Request

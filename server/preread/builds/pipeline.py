@@ -5,26 +5,20 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from preread import (
-    cache,
-    feature_lock,
-    git_rules,
-    published,
-    replies,
-    spending,
-    stale_hints,
-    staleness,
-)
+from preread import cache, git_rules
 from preread import resolve as resolving
-from preread.build_key import build_key
 from preread.builders import locate
+from preread.builds import feature_lock, replies, staleness
+from preread.builds.build_key import build_key
+from preread.dossier import published
 from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import LoadReply, Request
+from preread.records import spending, stale_hints
 from preread.services import Services, step
 
 if TYPE_CHECKING:
-    from preread.jobs import Caller, Jobs
+    from preread.builds.jobs import Caller, Jobs
 
 CHILD = "PREREAD_CHILD"  # environment variable of everything that a headless builder started
 
@@ -173,7 +167,7 @@ async def build(services: Services, request: Request) -> LoadReply:
 
     Also for `force`, a build by another process will do if it began after this call.
     """
-    from preread import live_builds  # not needed by a cached reply
+    from preread.records import live_builds  # not needed by a cached reply
 
     try:
         notes = await step(git_rules.prepare, services.layout, services.settings)
@@ -204,7 +198,7 @@ async def _unsaved(services: Services, request: Request, error: PrereadError) ->
 async def _without_publishing(
     services: Services, request: Request, error: PrereadError
 ) -> LoadReply:
-    from preread.build import without_publishing
+    from preread.builds.build import without_publishing
 
     try:
         return await without_publishing(services, request, error)
@@ -216,7 +210,8 @@ async def _without_publishing(
 
 async def _locked_build(services: Services, request: Request) -> LoadReply:
     # A cached reply must be fast, and needs no module that builds.
-    from preread import lost_manifests, publish
+    from preread import publish
+    from preread.builds import lost_manifests
 
     called = time.time()
     await step(feature_lock.recover_all, services)
@@ -255,8 +250,8 @@ async def _made(
     services: Services, request: Request, asked: Request, stale: published.Published | None
 ) -> LoadReply:
     """The reply of a build; or the published dossier's, if a refresh would cost it facts."""
-    from preread.build import NotNow
-    from preread.build import build as make
+    from preread.builds.build import NotNow
+    from preread.builds.build import build as make
 
     try:
         return await make(services, asked, stale)
@@ -313,7 +308,7 @@ async def _served(services: Services, request: Request, looked: cache.Lookup) ->
     if looked.published is None:
         return None
     if looked.needs == "words":
-        from preread.widening import widen
+        from preread.builds.widening import widen
 
         unforced = request.model_copy(update={"force": False})
         return await widen(services, unforced, looked.published)

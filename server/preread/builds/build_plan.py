@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 from functools import partial
 
-from preread import cache, dossier, published, source_tracking
-from preread.build_key import build_key
+from preread import cache
 from preread.builders import DRAFTED, DRAFTING_ORDER
+from preread.builds.build_key import build_key
+from preread.dossier import markdown, published, source_tracking
+from preread.dossier.published import Published
+from preread.dossier.source_tracking import Followed
 from preread.models import Draft, Evidence, How, LostFact, Manifest, Request
-from preread.published import Published
 from preread.services import Services
-from preread.source_tracking import Followed
 
 SUMMARY = "summary.md"
 HISTORY = frozenset({"failing", "flaky"})  # rules whose findings are a history of failures
@@ -114,7 +115,7 @@ def _earlier_drafts(
 def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:
     """The published files that a model drafted."""
     return {
-        name: dossier.parse(name, manifest.feature, text)[0]
+        name: markdown.parse(name, manifest.feature, text)[0]
         for name, text in found.texts.items()
         if name in manifest.drafted
     }

@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
-from preread import published
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.infra import atomic, db
 from preread.infra.locks import FileLock

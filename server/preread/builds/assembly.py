@@ -5,13 +5,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from preread import check, dossier, hand_edits, prompt, sources
-from preread.build_plan import SUMMARY, Plan
+from preread import check, prompt
 from preread.builders import static
+from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
+from preread.dossier import hand_edits, markdown, sources
+from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem, SpanMark
-from preread.relocation import Relocator
 from preread.services import Services
 
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
@@ -186,8 +187,8 @@ def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
     if plan.how != "refreshed" or plan.published is None:
         return ranks
     texts = plan.published.texts.items()
-    drafts = [dossier.parse(name, plan.request.feature, text)[0] for name, text in texts]
-    known = {_shape(fact.text) for _, _, fact in dossier.all_facts(drafts)}
+    drafts = [markdown.parse(name, plan.request.feature, text)[0] for name, text in texts]
+    known = {_shape(fact.text) for _, _, fact in markdown.all_facts(drafts)}
     return {text: score + (_shape(text) in known) for text, score in ranks.items()}
 
 
@@ -209,8 +210,8 @@ def _marks(
     relocator, own = Relocator(services.tree), set(own_facts)
     cited = {
         source
-        for draft, section, fact in dossier.all_facts(checked.drafts)
-        if draft.name in chosen or dossier.fact_id(draft.name, fact.text) not in own
+        for draft, section, fact in markdown.all_facts(checked.drafts)
+        if draft.name in chosen or markdown.fact_id(draft.name, fact.text) not in own
         for source in (*fact.sources, section.source)
         if source in checked.spans
     }
@@ -222,7 +223,7 @@ def _marks(
 def _of_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str, SpanMark]:
     """The marks without those of facts that check out after all."""
     ids = {
-        dossier.fact_id(one.file, one.fact.text)
+        markdown.fact_id(one.file, one.fact.text)
         for one in checked.verdicts
         if one.state == "unverified"
     }
@@ -243,7 +244,7 @@ def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> d
     return {
         draft.name: hand_edits.render_into(old[draft.name], draft)
         if draft.name in by_hand
-        else dossier.render(draft)
+        else markdown.render(draft)
         for draft in drafts
     }
 
@@ -251,5 +252,5 @@ def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> d
 def _ids(plan: Plan, texts: Mapping[str, str]) -> Iterator[str]:
     """The ids of all facts, in reading order."""
     for row in FILES:
-        draft = dossier.parse(row.name, plan.request.feature, texts.get(row.name, ""))[0]
-        yield from (dossier.fact_id(row.name, fact.text) for fact in draft.facts)
+        draft = markdown.parse(row.name, plan.request.feature, texts.get(row.name, ""))[0]
+        yield from (markdown.fact_id(row.name, fact.text) for fact in draft.facts)

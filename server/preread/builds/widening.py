@@ -8,9 +8,12 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from preread import build, cache, check, dossier, publish, published, replies
-from preread.build_plan import SUMMARY, Plan
+from preread import cache, check, publish
 from preread.builders import static
+from preread.builds import build, replies
+from preread.builds.build_plan import SUMMARY, Plan
+from preread.dossier import markdown, published
+from preread.dossier.published import Published
 from preread.evidence.collect import collect_beyond
 from preread.infra import atomic
 from preread.infra.plural import counted
@@ -26,7 +29,6 @@ from preread.models import (
     Section,
     Wording,
 )
-from preread.published import Published
 from preread.services import Services, step
 
 SHARE = 0.3  # maximum share of a dossier's tokens that one description adds
@@ -43,7 +45,7 @@ class _Fact:
 
     @property
     def id(self) -> str:
-        return dossier.fact_id(self.file, self.section.facts[0].text)
+        return markdown.fact_id(self.file, self.section.facts[0].text)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
     asked = request.model_copy(update=as_published)
     everything, about = await step(collect_beyond, services, asked, manifest.description)
     drafts = {
-        name: dossier.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()
+        name: markdown.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()
     }
     if manifest.thin and not everything.thin and manifest.status == "ok":
         # With the name alone the feature was hardly found, so little of the map would remain.
@@ -104,7 +106,9 @@ def _widened(
     added, gone = _fitted(services, drafts, candidates, _expendable(manifest, drafts, ranks))
     merged = _merged(drafts, added, gone)
     changed = {name: draft for name, draft in merged.items() if draft != drafts.get(name)}
-    cited = {source for _, _, fact in dossier.all_facts(merged.values()) for source in fact.sources}
+    cited = {
+        source for _, _, fact in markdown.all_facts(merged.values()) for source in fact.sources
+    }
     cited |= {section.source for draft in merged.values() for section in draft.sections}
     ids = tuple(sorted(fact.id for fact in added))
     wordings = [one for one in manifest.wordings if not gone.intersection(one.facts)]
@@ -135,10 +139,10 @@ def _candidates(
             single += [d for d in static.drafts(request, one) if d.name == finding.file]
     checked = check.check(services, request.feature, single, budget=False)
     present = {
-        dossier.fact_id(d.name, fact.text) for d, _, fact in dossier.all_facts(drafts.values())
+        markdown.fact_id(d.name, fact.text) for d, _, fact in markdown.all_facts(drafts.values())
     }
     found = []
-    for draft, section, fact in dossier.all_facts(checked.drafts):
+    for draft, section, fact in markdown.all_facts(checked.drafts):
         is_cited_already = manifest.drafted and manifest.spans.keys() >= set(fact.sources)
         candidate = _Fact(draft.name, replace(section, items=(fact,)))
         if candidate.id not in present and not is_cited_already:
@@ -152,9 +156,9 @@ def _expendable(manifest: Manifest, drafts: dict[str, Draft], ranks: dict[str, f
     added = {key for one in manifest.wordings for key in one.facts}
     own = set(manifest.facts)
     found = []
-    for draft, section, fact in dossier.all_facts(drafts.values()):
-        key = dossier.fact_id(draft.name, fact.text)
-        outlines = dossier.heading_source(section.heading) and draft.name not in manifest.drafted
+    for draft, section, fact in markdown.all_facts(drafts.values()):
+        key = markdown.fact_id(draft.name, fact.text)
+        outlines = markdown.heading_source(section.heading) and draft.name not in manifest.drafted
         if key in added or (outlines and key in own):
             found.append((ranks.get(fact.text, 0.0), key))
     return [key for _, key in sorted(found)]
@@ -167,7 +171,7 @@ def _fitted(
     limit, most = services.settings.max_tokens, services.settings.max_facts
     left, added = limit * SHARE, []
     for fact in candidates:
-        left -= dossier.tokens(dossier.render(Draft(fact.file, "", (fact.section,))))
+        left -= markdown.tokens(markdown.render(Draft(fact.file, "", (fact.section,))))
         if left < 0:
             break
         added.append(fact)
@@ -176,7 +180,7 @@ def _fitted(
         services.progress.check()
         merged = _merged(drafts, added, gone).values()
         sizes = (
-            dossier.tokens(dossier.render(draft))
+            markdown.tokens(markdown.render(draft))
             for draft in merged
             if draft.sections or draft.name in REQUIRED
         )
@@ -199,7 +203,7 @@ def _merged(drafts: dict[str, Draft], added: Iterable[_Fact], gone: set[str]) ->
 
 def _without(draft: Draft, gone: set[str]) -> Draft:
     """The draft without these facts; the same object if it has none of them."""
-    ids = {dossier.fact_id(draft.name, fact.text) for fact in draft.facts}
+    ids = {markdown.fact_id(draft.name, fact.text) for fact in draft.facts}
     if not ids & gone:
         return draft
     sections = [
@@ -208,7 +212,7 @@ def _without(draft: Draft, gone: set[str]) -> Draft:
             items=tuple(
                 item
                 for item in section.items
-                if isinstance(item, Fence) or dossier.fact_id(draft.name, item.text) not in gone
+                if isinstance(item, Fence) or markdown.fact_id(draft.name, item.text) not in gone
             ),
         )
         for section in draft.sections
@@ -236,7 +240,7 @@ def _publish(services: Services, found: Published, widened: _Widened) -> None:
             if name not in widened.drafts:
                 atomic.write(staging / name, text.encode("utf-8", "surrogatepass"))
         for name, draft in widened.drafts.items():
-            atomic.write(staging / name, dossier.render(draft).encode())
+            atomic.write(staging / name, markdown.render(draft).encode())
         publish.publish(services, staging, widened.manifest, "widened")
     finally:
         atomic.remove(staging)
@@ -250,7 +254,7 @@ def _record(services: Services, feature: str) -> None:
     )
     if run is None or found is None:
         return
-    drafts = [dossier.parse(name, feature, text)[0] for name, text in found.texts.items()]
+    drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
     counted = replies.counts(check.check_unbudgeted(services, feature, drafts))
     stats = run.stats.model_copy(update=counted)
     published.record(services.layout, feature, run.model_copy(update={"stats": stats}))

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, starmap
 
-from preread import sources
+from preread.dossier import sources
+from preread.dossier.sources import Ref, SourceError
 from preread.models import SpanMark
 from preread.project import renames
 from preread.project.tree import Tree
-from preread.sources import Ref, SourceError
 
 # A text of fewer characters is not distinctive: without its neighbours or its symbol, an equal
 # line elsewhere in the file is more likely another one.

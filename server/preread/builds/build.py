@@ -5,25 +5,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from preread import (
-    assembly,
-    cache,
-    check,
-    dossier,
-    facts,
-    inputs,
-    prompt,
-    publish,
-    published,
-    replies,
-    similar,
-    spending,
-    versions,
-)
-from preread.assembly import Assembled
-from preread.build_key import build_key
-from preread.build_plan import Plan, make_plan, refresh_plan
+from preread import cache, check, facts, inputs, prompt, publish, similar, versions
 from preread.builders import CLAUDE, STATIC
+from preread.builds import assembly, replies
+from preread.builds.assembly import Assembled
+from preread.builds.build_key import build_key
+from preread.builds.build_plan import Plan, make_plan, refresh_plan
+from preread.dossier import markdown, published
+from preread.dossier.published import Published
 from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.evidence.collect import collect
 from preread.infra import atomic
@@ -39,7 +28,7 @@ from preread.models import (
     Request,
     Wording,
 )
-from preread.published import Published
+from preread.records import spending
 from preread.services import Services, step
 from preread.versions import State
 
@@ -321,7 +310,7 @@ async def _draft(
     """Have the model draft its files; the cost of each run is recorded, however it ends."""
     if not plan.to_draft or services.tree.failed:
         return Outcome(fault=_failure(services))  # do not pay a model to work with partial evidence
-    existing = {draft.name: dossier.render(draft) for draft in plan.kept}
+    existing = {draft.name: markdown.render(draft) for draft in plan.kept}
     changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
     await step(publish.require_place, services, plan.request.feature)
     prepare = partial(prompt.prepare, services, plan.request, evidence, staging, plan.to_draft)

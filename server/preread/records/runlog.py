@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preread import brackets, dossier, published, sources
+from preread.dossier import brackets, markdown, published, sources
+from preread.dossier.sources import SourceError
 from preread.layout import REQUIRED, Layout
 from preread.models import Problem
 from preread.reports import results
 from preread.services import Services
-from preread.sources import SourceError
 
 STAGES = ("ANALYZE", "RESEARCH", "PLAN", "WRITE", "RUN", "FIX", "LEARN")
 MAX_ROUNDS = 25
@@ -88,7 +88,7 @@ class _Checker:
         self.unknown: list[str] = []
 
     def problem(self, line: int, code: str, message: str) -> None:
-        self.problems.append(Problem(self.path, line, code, dossier.INVISIBLE.sub("?", message)))
+        self.problems.append(Problem(self.path, line, code, markdown.INVISIBLE.sub("?", message)))
 
     def checked(self, text: str) -> Checked:
         title, found = _stages(text)
@@ -213,9 +213,9 @@ class _Checker:
     def learn(self, stage: Stage) -> None:
         layout = self.services.layout
         text = self.services.tree.text(layout.relative(layout.knowledge)) or ""
-        facts = dossier.parse("knowledge.md", "", text)[0].facts
+        facts = markdown.parse("knowledge.md", "", text)[0].facts
         known = {_words(fact.text) for fact in facts}
-        ids = {dossier.fact_id("knowledge.md", fact.text) for fact in facts}
+        ids = {markdown.fact_id("knowledge.md", fact.text) for fact in facts}
         for bullet in stage.bullets:
             by_id = FACT.fullmatch(bullet.text)
             without_sources = brackets.split_sources(bullet.text)[0]

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from preread import brackets, fact_notes, sources
+from preread.dossier import brackets, fact_notes, sources
+from preread.dossier.sources import Ref
 from preread.layout import BY_NAME
 from preread.models import Draft, Fact, Fence, Problem, Section
-from preread.sources import Ref
 
 NO_FACTS = "No facts found."
 # Possessive, so that a long line of blanks takes linear time.

@@ -12,11 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from preread import inputs, published, refreshing, sources, stale_hints, staleness
+from preread import inputs
+from preread.builds import refreshing, staleness
+from preread.dossier import published, sources
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
 from preread.models import Manifest
 from preread.project.globs import glob_pattern
+from preread.records import stale_hints
 from preread.services import Services
 
 STEP, DEBOUNCE, TURN = 100, 600, 500  # milliseconds: quiet time, longest batch, one wait

@@ -3,10 +3,12 @@
 from contextlib import suppress
 from functools import partial
 
-from preread import cache, published, stale_hints
-from preread.build_key import build_key
+from preread import cache
+from preread.builds.build_key import build_key
+from preread.dossier import published
 from preread.errors import PrereadError
 from preread.models import Manifest, Request
+from preread.records import stale_hints
 from preread.services import Services
 
 COMPUTED = "files changed since its facts were computed"

@@ -6,8 +6,10 @@ Not those that git tracks: only a load, which somebody asked for, changes tracke
 import time
 from collections.abc import Callable, Iterable
 
-from preread import cache, feature_lock, publish, published, staleness
-from preread.build import NotNow, build
+from preread import cache, publish
+from preread.builds import feature_lock, staleness
+from preread.builds.build import NotNow, build
+from preread.dossier import published
 from preread.errors import Cancelled, PrereadError
 from preread.services import Services
 

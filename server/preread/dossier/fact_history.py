@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from preread import dossier, sources
+from preread.dossier import markdown, sources
+from preread.dossier.sources import SourceError
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
@@ -23,7 +24,6 @@ from preread.models import Fact, Manifest, Model
 from preread.project import git
 from preread.project.tree import Tree
 from preread.services import Services
-from preread.sources import SourceError
 
 MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
 ALIKE = 0.6  # similarity from which two texts on the same lines are one changed fact
@@ -67,13 +67,13 @@ Facts = dict[tuple[str, str], Known]  # by file and id
 
 def known(texts: Mapping[str, str], feature: str) -> Facts:
     """The facts of a dossier's files."""
-    drafts = [dossier.parse(name, feature, text)[0] for name, text in texts.items()]
-    found = (_known(draft.name, fact) for draft, _, fact in dossier.all_facts(drafts))
+    drafts = [markdown.parse(name, feature, text)[0] for name, text in texts.items()]
+    found = (_known(draft.name, fact) for draft, _, fact in markdown.all_facts(drafts))
     return {(one.file, one.id): one for one in found}
 
 
 def _known(file: str, fact: Fact) -> Known:
-    id_ = dossier.fact_id(file, fact.text)
+    id_ = markdown.fact_id(file, fact.text)
     return Known(id=id_, file=file, text=fact.text, sources=fact.sources)
 
 
@@ -131,7 +131,7 @@ def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, s
                 found = {id_: now.id if by == was.id else by for id_, by in found.items()}
             elif event.how == EDITED and was.id in by_builds:
                 found[was.id] = now.id
-                found[dossier.lasting_id(was.file, was.text, was.sources)] = now.id
+                found[markdown.lasting_id(was.file, was.text, was.sources)] = now.id
     return found
 
 

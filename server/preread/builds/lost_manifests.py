@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from preread import backups, dossier, fact_history, published, versions
+from preread import backups, versions
+from preread.dossier import fact_history, markdown, published
+from preread.dossier.published import Published
 from preread.infra import atomic
 from preread.layout import MANIFEST
 from preread.models import Manifest
-from preread.published import Published
 from preread.services import Services
 
 FITTING = "the latest one that fits its files is in place again"
@@ -51,9 +52,9 @@ def _recovered(services: Services, feature: str, found: Published) -> tuple[Mani
 
 def _ids(feature: str, found: Published) -> dict[str, list[str]]:
     """The ids of each file's facts."""
-    drafts = [dossier.parse(name, feature, text)[0] for name, text in found.texts.items()]
+    drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
     return {
-        draft.name: [dossier.fact_id(draft.name, fact.text) for fact in draft.facts]
+        draft.name: [markdown.fact_id(draft.name, fact.text) for fact in draft.facts]
         for draft in drafts
     }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from preread import dossier
+from preread.dossier import markdown
 from preread.models import Draft, Fact, Fence, Section
 
 Lines = dict[int, list[str]]  # number of an old line -> its new content
@@ -15,11 +15,11 @@ def render_into(old: str, draft: Draft) -> str:
 
     Facts and fences that the draft no longer has are left out. Reading it gives the draft's facts.
     """
-    before = dossier.parse(draft.name, draft.feature, old)[0]
+    before = markdown.parse(draft.name, draft.feature, old)[0]
     pairs = _pairs(before, draft)
     lines: Lines = {number: [line] for number, line in enumerate(old.split("\n"), 1)}
     added: list[Section] = []
-    for _, _, fact in dossier.all_facts([before]):
+    for _, _, fact in markdown.all_facts([before]):
         now = pairs.get(fact.line)
         lines[fact.line] = [] if now is None else lines[fact.line]
         if now is not None and (now.text, now.sources) != (fact.text, fact.sources):
@@ -38,7 +38,7 @@ def render_into(old: str, draft: Draft) -> str:
     _drop_empty_sections(before, lines)
     text = "\n".join(line for number in sorted(lines) for line in lines[number])
     if added:
-        rest = dossier.render(replace(draft, sections=tuple(added))).split("\n", 1)[1]
+        rest = markdown.render(replace(draft, sections=tuple(added))).split("\n", 1)[1]
         text = text.rstrip("\n") + "\n" + rest
     return _with_full_paths(text, draft)
 
@@ -50,8 +50,8 @@ def _bullet(fact: Fact) -> str:
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
     """Old line -> its new fact: with the same words, or else differing only in numbers."""
     found: dict[int, Fact] = {}
-    left = [(section.heading, fact) for _, section, fact in dossier.all_facts([draft])]
-    old = [(section.heading, fact) for _, section, fact in dossier.all_facts([before])]
+    left = [(section.heading, fact) for _, section, fact in markdown.all_facts([draft])]
+    old = [(section.heading, fact) for _, section, fact in markdown.all_facts([before])]
     for is_same in (_same_place, _same_words, _same_shape):
         for heading, fact in old:
             if fact.line in found:
@@ -73,7 +73,7 @@ def _same_words(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
 
 
 def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
-    return one[0] == other[0] and dossier.shape(one[1].text) == dossier.shape(other[1].text)
+    return one[0] == other[0] and markdown.shape(one[1].text) == markdown.shape(other[1].text)
 
 
 def _other_fences(before: Draft, draft: Draft) -> Iterator[int]:
@@ -97,7 +97,7 @@ def _is_new(item: Fact | Fence, before: Draft, matched: set[int]) -> bool:
 
 def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
     """Update headings that are a path which has changed."""
-    now = {id(fact): section for _, section, fact in dossier.all_facts([draft])}
+    now = {id(fact): section for _, section, fact in markdown.all_facts([draft])}
     for section in before.sections:
         of_facts = [now[id(pairs[fact.line])] for fact in section.facts if fact.line in pairs]
         if section.line and of_facts and of_facts[0].heading != section.heading:
@@ -133,9 +133,9 @@ def _with_full_paths(text: str, draft: Draft) -> str:
 
     A shortened path relies on an earlier line with the full one, which may be gone or moved down.
     """
-    expected: Sequence[Fact] = [fact for _, _, fact in dossier.all_facts([draft])]
+    expected: Sequence[Fact] = [fact for _, _, fact in markdown.all_facts([draft])]
     lines = text.split("\n")
-    for fact in dossier.parse(draft.name, draft.feature, text)[0].facts:
+    for fact in markdown.parse(draft.name, draft.feature, text)[0].facts:
         same = [one for one in expected if one.text == fact.text]
         if same and all(one.sources != fact.sources for one in same):
             lines[fact.line - 1] = _bullet(same[0])

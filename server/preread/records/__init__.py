@@ -1,0 +1,1 @@
+"""What is recorded besides dossiers: sessions, builds that run, runs, costs, changes, hints."""
