@@ -14,7 +14,7 @@ from _evidence_project import CALM, check, commit, draft, request, services, wri
 from preread import check as checks
 from preread import publish
 from preread.builds import pipeline
-from preread.dossier import markdown, published, wrong_marks
+from preread.dossier import fact_text, markdown, published, wrong_marks
 from preread.dossier.source_tracking import Followed
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
@@ -229,7 +229,7 @@ def test_the_check_returns_the_digest_of_every_cited_span_including_fences(root:
 def test_a_fact_marked_as_wrong_does_not_return_to_its_file(root: Path) -> None:
     layout = services(root).layout
     wrong_marks.add(
-        layout, markdown.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`"
+        layout, fact_text.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`"
     )
     again = ("says  `ALPHA`", "src/b.py:1")
     checked = check(root, [draft(again, ("says `beta`", "src/b.py:2"))])
@@ -501,7 +501,7 @@ def published_with_answers(root: Path) -> published.Published:
     staging = publish.stage(asked, "login")
     texts = {d.name: markdown.render(d) for d in (*checked.drafts, Draft("summary.md", "login"))}
     write(staging, texts)
-    ids = tuple(markdown.fact_id("patterns.md", text) for text, _ in facts)
+    ids = tuple(fact_text.fact_id("patterns.md", text) for text, _ in facts)
     publish.publish(asked, staging, Manifest(feature="login", spans=checked.spans, facts=ids))
     found = published.read(asked.layout, "login")
     assert found is not None
@@ -761,9 +761,9 @@ def rendered(checked: Checked) -> dict[str, str]:
 
 def assert_within(checked: Checked, max_tokens: int, max_facts: int) -> None:
     texts = rendered(checked)
-    assert sum(markdown.tokens(text) for text in texts.values()) <= max_tokens
+    assert sum(fact_text.tokens(text) for text in texts.values()) <= max_tokens
     assert len(checked.verdicts) <= max_facts
-    codebase = markdown.tokens(texts.get("codebase.md", ""))
+    codebase = fact_text.tokens(texts.get("codebase.md", ""))
     assert (
         codebase <= max_tokens * 0.25
         or not next(d for d in checked.drafts if d.name == "codebase.md").facts
@@ -929,7 +929,7 @@ def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:
     found = build(root)
     assert isinstance(found.manifest, Manifest)
     written = {
-        markdown.fact_id(name, fact.text)
+        fact_text.fact_id(name, fact.text)
         for name, text in found.texts.items()
         for fact in markdown.parse(name, "total", text)[0].facts
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from _evidence_project import evidence, services, write
-from preread.dossier.markdown import INVISIBLE
+from preread.dossier.fact_text import INVISIBLE
 from preread.evidence import collect
 from preread.evidence.rule import Found, Rule
 from preread.evidence.rules import RULES

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM
-from preread.dossier import markdown, sources
+from preread.dossier import anchors, fact_text, markdown, sources
 from preread.dossier.sources import Ref
 from preread.layout import FILES
 from preread.models import Draft, Fact, Fence, Section
@@ -324,7 +324,7 @@ def test_a_byte_order_mark_is_not_part_of_the_title() -> None:
     ],
 )
 def test_quotes_are_code_spans_of_four_characters_or_more(text: str, quoted: list[str]) -> None:
-    assert markdown.quotes(text) == quoted
+    assert fact_text.quotes(text) == quoted
 
 
 @CALM
@@ -335,19 +335,19 @@ def test_quotes_are_code_spans_of_four_characters_or_more(text: str, quoted: lis
 )
 def test_any_text_can_be_written_as_a_code_span(text: str) -> None:
     if text.strip("`"):
-        assert markdown.quotes(f"say {markdown.code(text)} so") == [text]
+        assert fact_text.quotes(f"say {fact_text.code(text)} so") == [text]
 
 
 def test_a_fact_id_depends_on_its_file_and_words_only() -> None:
-    first = markdown.fact_id("patterns.md", "Wait for  `x`")
-    assert first == markdown.fact_id("patterns.md", " wait for `x` ")
-    assert first != markdown.fact_id("codebase.md", "Wait for `x`")
-    assert first != markdown.fact_id("patterns.md", "Wait for `y`")
+    first = fact_text.fact_id("patterns.md", "Wait for  `x`")
+    assert first == fact_text.fact_id("patterns.md", " wait for `x` ")
+    assert first != fact_text.fact_id("codebase.md", "Wait for `x`")
+    assert first != fact_text.fact_id("patterns.md", "Wait for `y`")
     assert len(first) == 8
 
 
 def test_tokens_are_four_characters_each_rounded_up() -> None:
-    assert [markdown.tokens("x" * n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+    assert [fact_text.tokens("x" * n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
 # -- what is written reads back
@@ -387,7 +387,7 @@ WORDS = st.text(alphabet=string.ascii_letters + " .,:;`()<>\"'-#~=/", min_size=1
     str.strip
 )
 TEXTS = WORDS.filter(
-    lambda t: t and not markdown._ends_in_sources(t) and not markdown.ANCHOR.search(t)
+    lambda t: t and not markdown._ends_in_sources(t) and not anchors.ANCHOR.search(t)
 )
 HEADINGS = WORDS.filter(lambda heading: heading and not markdown.heading_source(heading))
 FENCES = st.builds(
@@ -511,7 +511,7 @@ def test_many_backticks_are_parsed_in_linear_time(piece: str) -> None:
         try:
             begun = time.process_time()
             draft, problems = markdown.parse("codebase.md", "login", text)
-            quotes = markdown.quotes(line)
+            quotes = fact_text.quotes(line)
             spent = time.process_time() - begun
         finally:
             gc.enable()
@@ -585,8 +585,8 @@ def test_hostile_text_neither_breaks_nor_slows_the_parser(text: str) -> None:
     begun = time.process_time()
     draft, problems = markdown.parse("patterns.md", "login", f"# Patterns: login\n\n## A\n{text}")
     for fact in draft.facts:
-        markdown.quotes(fact.text)
-        markdown.fact_id("patterns.md", fact.text)
+        fact_text.quotes(fact.text)
+        fact_text.fact_id("patterns.md", fact.text)
     rendered = markdown.render(draft)
     assert time.process_time() - begun < 5
     assert len(rendered) <= 3 * len(text) + 1000

@@ -12,7 +12,7 @@ import pytest
 from _evidence_project import services, write
 from conftest import child_environ
 from preread import check, facts
-from preread.dossier import markdown
+from preread.dossier import fact_text
 from preread.errors import Cancelled, PrereadError
 from preread.facts import FoundFact
 from preread.infra import db
@@ -79,7 +79,7 @@ def test_a_fact_is_found_with_all_that_is_known_of_it(root: Path) -> None:
     index(root)
     [found] = search(root, "address")
     assert found.model_dump(exclude={"confidence"}) == {
-        "id": markdown.fact_id("patterns.md", found.text),
+        "id": fact_text.fact_id("patterns.md", found.text),
         "feature": "login",
         "text": "wait for the address: `alpha = 1`",
         "sources": ("src/a.py:1",),

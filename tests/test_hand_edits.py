@@ -9,7 +9,7 @@ import pytest
 from _processes import LOGIN, small
 from conftest import Cli, git
 from preread.builds import lost_manifests
-from preread.dossier import hand_edits, markdown
+from preread.dossier import fact_text, hand_edits, markdown
 from preread.infra import merged_json
 from preread.models import Draft, Fact, Section
 
@@ -227,8 +227,8 @@ def test_a_wrong_count_does_not_come_back_as_another_count(project: Path, cli: C
     tests.write_text(tests.read_text() + more)
     cli("load", "login", "--force", cwd=project)
     after = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
-    shapes = {(one["file"], markdown.shape(one["text"])) for one in after}
-    assert (fact["file"], markdown.shape(fact["text"])) not in shapes
+    shapes = {(one["file"], fact_text.shape(one["text"])) for one in after}
+    assert (fact["file"], fact_text.shape(fact["text"])) not in shapes
 
 
 def share(project: Path) -> None:

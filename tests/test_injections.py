@@ -21,7 +21,7 @@ from _session_hooks import Scene, context_of, reason_of
 from _trees import write
 from conftest import ROOT, git, make_repository, run_cli
 from preread.cli import views
-from preread.dossier import markdown
+from preread.dossier import fact_text, markdown
 from preread.gates import fence, sessions
 from preread.infra import orders
 from preread.layout import Layout
@@ -66,7 +66,7 @@ def own_words(texts: dict[str, str]) -> list[str]:
             found += [
                 fact.text
                 for fact in section.facts
-                if MARK.search(markdown.own_words(fact.text)) and orders.found(fact.text)
+                if MARK.search(fact_text.own_words(fact.text)) and orders.found(fact.text)
             ]
     return found
 
@@ -329,7 +329,7 @@ def test_ordinary_text_gives_no_orders(text: str) -> None:
     ],
 )
 def test_only_a_facts_own_words_are_looked_at(text: str, found: str) -> None:
-    assert orders.in_own_words(markdown.own_words(text)) == found
+    assert orders.in_own_words(fact_text.own_words(text)) == found
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, services, write
 from conftest import git
-from preread.dossier import fact_notes, markdown
+from preread.dossier import fact_notes, fact_text, markdown
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.memory import files
@@ -106,7 +106,7 @@ def test_a_new_fact_goes_to_the_end_of_its_collection_and_every_other_byte_stays
     (new,) = [line for line in lines if "gift" in line]
     assert new == (
         f"- gift cards are never discounted ({SAID[0]}) "
-        f"<!-- id: {markdown.fact_id('knowledge.md', 'gift cards are never discounted')}; by: ada; "
+        f"<!-- id: {fact_text.fact_id('knowledge.md', 'gift cards are never discounted')}; by: ada; "
         "at: 2026-11-22T11:40:02Z; tags: money -->"
     )
     assert lines.index(new) == 6

@@ -13,7 +13,7 @@ from _evidence_project import check, commit, draft, services, write
 from conftest import ROOT
 from preread import prompt
 from preread.builders import DRAFTING_ORDER
-from preread.dossier import markdown
+from preread.dossier import fact_text, markdown
 from preread.errors import PrereadError
 from preread.evidence.collect import collect
 from preread.evidence.rules import RULES
@@ -125,7 +125,7 @@ def test_the_same_request_gives_the_same_prompt(project: Path) -> None:
 
 def test_our_own_text_is_short(tmp_path: Path) -> None:
     own, _ = split(told(tmp_path))
-    assert markdown.tokens(own) < 2300
+    assert fact_text.tokens(own) < 2300
 
 
 def test_the_output_directory_is_on_its_own_line_by_its_real_path(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_the_good_example_breaks_no_rule_of_the_format() -> None:
     draft, problems = markdown.parse("anti-patterns.md", "retry", examples()[0])
     assert problems == []
     assert len(draft.facts) == 5
-    assert all(markdown.quotes(fact.text) and fact.sources for fact in draft.facts)
+    assert all(fact_text.quotes(fact.text) and fact.sources for fact in draft.facts)
     assert draft.facts[-1].sources == ("tests/conftest.py:14",)
 
 
@@ -180,7 +180,7 @@ def test_each_bad_example_breaks_the_rule_that_it_names() -> None:
     ]
     assert codes == [["E_PROSE"], ["E_FACT_SOURCE"]]
     [fact] = markdown.parse("patterns.md", "login", f"# Patterns: login\n## X\n{whole}")[0].facts
-    assert (fact.sources, markdown.quotes(fact.text)) == (("tests/test_retry.py",), [])
+    assert (fact.sources, fact_text.quotes(fact.text)) == (("tests/test_retry.py",), [])
     assert "`Idle`" in misquoted
     assert ":10-80)" in outline
 
@@ -431,7 +431,7 @@ def test_leads_take_at_most_three_thousand_tokens_by_estimate(tmp_path: Path) ->
     )
     leads = Evidence(feature="checkout", words=(), findings=found)
     _, blocks = split(told(tmp_path, leads))
-    assert 2700 < markdown.tokens(blocks["findings"]) <= values.MAX_TOKENS
+    assert 2700 < fact_text.tokens(blocks["findings"]) <= values.MAX_TOKENS
 
 
 # -- the documented list of variables

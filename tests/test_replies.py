@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, request, services
 from preread.builds import pipeline, replies
-from preread.dossier import markdown, published
+from preread.dossier import fact_text, markdown, published
 from preread.dossier.published import Published, RunRecord
 from preread.errors import CODES, Cancelled, PrereadError
 from preread.layout import FILES
@@ -52,7 +52,7 @@ def texts_of(root: Path, feature: str = "checkout") -> dict[str, str]:
 @example({"patterns.md": "abc", "codebase.md": "abc", "anti-patterns.md": "abc"}, 3)
 def test_no_more_is_inlined_than_may_be(texts: dict[str, str], limit: int) -> None:
     shown, cut = replies.inline(texts, limit)
-    assert markdown.tokens(shown) <= limit
+    assert fact_text.tokens(shown) <= limit
     whole = {name for name, text in texts.items() if text.strip() and name not in cut}
     assert all(texts[name].strip() in shown for name in whole)
     assert set(cut) <= texts.keys()
@@ -106,7 +106,7 @@ def test_the_counts_of_a_reply_are_those_of_the_files(project: Path) -> None:
     assert (
         stats.facts == len(facts) == stats.quoted + stats.computed + stats.external + stats.located
     )
-    assert stats.tokens == sum(markdown.tokens(text) for text in texts.values())
+    assert stats.tokens == sum(fact_text.tokens(text) for text in texts.values())
     assert stats.computed == sum(
         any(source.startswith("absent:") for source in fact.sources) for fact in facts
     )
@@ -127,7 +127,7 @@ def test_a_covered_call_returns_the_same_dossier_as_cached(project: Path) -> Non
 def test_a_dossier_longer_than_a_reply_says_which_files_to_read(project: Path) -> None:
     build(project)
     reply = again(project, inline_tokens=400)
-    assert markdown.tokens(reply.dossier) <= 400
+    assert fact_text.tokens(reply.dossier) <= 400
     assert reply.dossier.startswith("# Summary: checkout")
     longer = [warning for warning in reply.warnings if "longer than a reply" in warning]
     assert longer

@@ -9,7 +9,7 @@ import pytest
 from _evidence_project import services, write
 from _processes import small
 from conftest import ROOT, Cli
-from preread.dossier.markdown import fact_id
+from preread.dossier.fact_text import fact_id
 from preread.records import runlog
 from preread.records.runlog import STAGES
 

@@ -1,5 +1,6 @@
 """What builds cost: recorded once per run, added up by day and month, limited per month."""
 
+import gc
 import json
 import os
 import subprocess
@@ -162,7 +163,7 @@ def test_lines_that_are_not_runs_are_ignored(project: Services) -> None:
 def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -> None:
     code = (
         "import sys; from pathlib import Path; from _evidence_project import services; from "
-        "preread import spending;"
+        "preread.records import spending;"
         "from preread.models import Outcome\n"
         "for n in range(10): spending.add(services(Path(sys.argv[1])), sys.argv[2] * 300, "
         "Outcome(turns=1))"
@@ -250,11 +251,13 @@ def calls_beyond(path: str, work: Callable[[], T]) -> tuple[T, int]:
         called += event == "call" and frame.f_code.co_filename != path
 
     before = sys.getprofile()
+    gc.disable()  # what other tests left over has finalizers
     sys.setprofile(count)
     try:
         return work(), called
     finally:
         sys.setprofile(before)
+        gc.enable()
 
 
 # -- the limit of a month

@@ -16,7 +16,7 @@ from conftest import ROOT, child_environ
 from preread.builders import static
 from preread.builds import pipeline
 from preread.check import check as check_drafts
-from preread.dossier import markdown, published, sources
+from preread.dossier import fact_text, markdown, published, sources
 from preread.evidence.collect import collect
 from preread.evidence.rules import RULES
 from preread.layout import BY_NAME, FILES, REQUIRED
@@ -239,7 +239,7 @@ def test_a_published_dossier_keeps_to_its_budget(
     texts = build(
         shop, "checkout", "SHOP-142", CHECKOUT, max_tokens=max_tokens, max_facts=max_facts
     )
-    assert sum(markdown.tokens(text) for text in texts.values()) <= max_tokens
+    assert sum(fact_text.tokens(text) for text in texts.values()) <= max_tokens
     drafts = [markdown.parse(name, "checkout", text)[0] for name, text in texts.items()]
     assert sum(len(draft.facts) for draft in drafts) <= max_facts
     run = published.recorded(services(shop).layout, "checkout")
@@ -271,7 +271,7 @@ def test_a_model_s_drafts_keep_their_place_beside_static_files(shop: Path) -> No
     kept = {draft.name: len(draft.facts) for draft in result.drafts}
     assert kept["patterns.md"] >= len(cited) / 2, "the model's best facts stay"
     assert kept.keys() >= {"codebase.md", "existing-tests.md", "summary.md"}
-    assert sum(markdown.tokens(markdown.render(draft)) for draft in result.drafts) <= 2000
+    assert sum(fact_text.tokens(markdown.render(draft)) for draft in result.drafts) <= 2000
 
 
 # -- which files there are, and which sections
@@ -328,7 +328,7 @@ from preread.builders import static
 from preread.evidence.collect import collect
 asked = request("login")
 found = collect(services(Path(sys.argv[1])), asked)
-sys.stdout.buffer.write("".join(map(dossier.render, static.drafts(asked, found))).encode())
+sys.stdout.buffer.write("".join(map(markdown.render, static.drafts(asked, found))).encode())
 """
 
 

@@ -32,7 +32,7 @@ from preread.builds.build import make
 from preread.builds.build_plan import Plan
 from preread.builds.jobs import Caller, Jobs
 from preread.builds.reply_cache import ReplyCache
-from preread.dossier import markdown, published, sources
+from preread.dossier import fact_text, markdown, published, sources
 from preread.evidence.collect import collect
 from preread.infra import db
 from preread.models import Draft
@@ -209,7 +209,7 @@ class Followed:
             if match and fact.text not in unverified:
                 ref = sources.parse(fact.sources[0])
                 key = f"{match[1]} {match[2]}"
-                found[key] = (Place(ref.path, ref.start, ref.end), markdown.quotes(fact.text))
+                found[key] = (Place(ref.path, ref.start, ref.end), fact_text.quotes(fact.text))
         return found
 
     def note(self, what: str, text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from preread import inputs
-from preread.dossier import markdown, published, sources
+from preread.dossier import fact_text, markdown, published, sources
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import PrereadError, Unreadable
@@ -147,7 +147,7 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
         if manifest.files.get(name) == "":
             yield f"git merged {name}"
         for fact in markdown.parse(name, manifest.feature, found.texts[name])[0].facts:
-            is_new = markdown.fact_id(name, fact.text) not in known
+            is_new = fact_text.fact_id(name, fact.text) not in known
             if is_new and fact.sources:
                 yield f"a person added to {name}: {fact.text}"
 

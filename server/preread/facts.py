@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from preread.dossier import markdown, published
+from preread.dossier import fact_text, markdown, published
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.infra.reading import names_in
@@ -246,7 +246,7 @@ def _mismatched(services: Services, connection: sqlite3.Connection) -> list[str]
         if known.get(file.path) != file.digest:
             continue
         draft = markdown.parse(file.name, file.feature, file.text)[0]
-        wanted = [(markdown.fact_id(file.name, fact.text), fact.line) for fact in draft.facts]
+        wanted = [(fact_text.fact_id(file.name, fact.text), fact.line) for fact in draft.facts]
         if sorted(connection.execute(select, (file.path,))) != sorted(wanted):
             found.append(file.path)
     return found
@@ -280,7 +280,7 @@ def _insert(
     rows, words = [], []
     for row, (_, section, fact) in enumerate(markdown.all_facts([draft]), last + 1):
         verdict = verdicts.get((file.name, fact.text))
-        place = (markdown.fact_id(file.name, fact.text), file.feature, file.path, fact.line)
+        place = (fact_text.fact_id(file.name, fact.text), file.feature, file.path, fact.line)
         said = (kind, section.heading, fact.text, json.dumps(fact.sources))
         state = (verdict.state, verdict.confidence) if verdict else ("failed", 0.0)
         rows.append((row, *place, *said, *state))

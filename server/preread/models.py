@@ -108,7 +108,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One file of a dossier, as `dossier.parse` reads it and `dossier.render` writes it."""
+    """One file of a dossier, as `markdown.parse` reads it and `markdown.render` writes it."""
 
     name: str
     feature: str

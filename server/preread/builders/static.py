@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from preread.dossier import markdown, sources
+from preread.dossier import fact_text, markdown, sources
 from preread.dossier.sources import Ref
 from preread.infra import atomic
 from preread.layout import FILES, REQUIRED
@@ -89,9 +89,9 @@ def _pointers(evidence: Evidence) -> list[Finding]:
     found = []
     for rule in URGENT:
         first = next((one for one in evidence.findings if one.rule == rule), None)
-        quoted = markdown.quotes(first.text) if first is not None else []
+        quoted = fact_text.quotes(first.text) if first is not None else []
         if first is not None and quoted:
-            text = f"{first.section}: {markdown.code(quoted[0])}, see {first.file}"
+            text = f"{first.section}: {fact_text.code(quoted[0])}, see {first.file}"
             update = {"file": "summary.md", "section": BEFORE, "text": text, "score": 1.0}
             found.append(first.model_copy(update=update))
     return found

@@ -9,7 +9,7 @@ from preread import check, prompt
 from preread.builders import static
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
-from preread.dossier import hand_edits, markdown, sources
+from preread.dossier import fact_text, hand_edits, markdown, sources
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem, SpanMark
@@ -211,7 +211,7 @@ def _marks(
     cited = {
         source
         for draft, section, fact in markdown.all_facts(checked.drafts)
-        if draft.name in chosen or markdown.fact_id(draft.name, fact.text) not in own
+        if draft.name in chosen or fact_text.fact_id(draft.name, fact.text) not in own
         for source in (*fact.sources, section.source)
         if source in checked.spans
     }
@@ -223,7 +223,7 @@ def _marks(
 def _of_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str, SpanMark]:
     """The marks without those of facts that check out after all."""
     ids = {
-        markdown.fact_id(one.file, one.fact.text)
+        fact_text.fact_id(one.file, one.fact.text)
         for one in checked.verdicts
         if one.state == "unverified"
     }
@@ -253,4 +253,4 @@ def _ids(plan: Plan, texts: Mapping[str, str]) -> Iterator[str]:
     """The ids of all facts, in reading order."""
     for row in FILES:
         draft = markdown.parse(row.name, plan.request.feature, texts.get(row.name, ""))[0]
-        yield from (markdown.fact_id(row.name, fact.text) for fact in draft.facts)
+        yield from (fact_text.fact_id(row.name, fact.text) for fact in draft.facts)

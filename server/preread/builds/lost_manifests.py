@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from preread import backups, versions
-from preread.dossier import fact_history, markdown, published
+from preread.dossier import fact_history, fact_text, markdown, published
 from preread.dossier.published import Published
 from preread.infra import atomic
 from preread.layout import MANIFEST
@@ -54,7 +54,7 @@ def _ids(feature: str, found: Published) -> dict[str, list[str]]:
     """The ids of each file's facts."""
     drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
     return {
-        draft.name: [markdown.fact_id(draft.name, fact.text) for fact in draft.facts]
+        draft.name: [fact_text.fact_id(draft.name, fact.text) for fact in draft.facts]
         for draft in drafts
     }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from preread import inputs
-from preread.dossier import markdown, published
+from preread.dossier import fact_text, markdown, published
 from preread.dossier.published import Published, RunRecord
 from preread.dossier.source_tracking import Followed
 from preread.errors import PrereadError, Unreadable
@@ -47,7 +47,7 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
         kept: list[str] = []
         for line in text.split("\n"):
             blank = "\n" * bool(parts and not kept)  # between two files
-            left -= markdown.tokens(f"{blank}{line}\n")
+            left -= fact_text.tokens(f"{blank}{line}\n")
             if left < 0:
                 cut.append(name)
                 break
@@ -62,7 +62,7 @@ def counts(checked: Checked) -> dict[str, int]:
     """The number of facts, in total and by state, and their estimated tokens."""
     states = [verdict.state for verdict in checked.verdicts]
     by_state = {state: states.count(state) for state in get_args(State)}
-    tokens = sum(markdown.tokens(markdown.render(draft)) for draft in checked.drafts)
+    tokens = sum(fact_text.tokens(markdown.render(draft)) for draft in checked.drafts)
     return {"facts": len(states), "tokens": tokens, **by_state}
 
 
@@ -263,7 +263,7 @@ def _cost_today(services: Services, stats: Stats) -> float:
 def _counted(found: Published) -> Stats:
     """Counts for a dossier without a run record, which came with the repository."""
     drafts = [markdown.parse(name, "", text)[0] for name, text in found.texts.items()]
-    tokens = sum(markdown.tokens(text) for text in found.texts.values())
+    tokens = sum(fact_text.tokens(text) for text in found.texts.values())
     return Stats(facts=sum(len(draft.facts) for draft in drafts), tokens=tokens)
 
 

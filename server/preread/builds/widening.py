@@ -12,7 +12,7 @@ from preread import cache, check, publish
 from preread.builders import static
 from preread.builds import build, replies
 from preread.builds.build_plan import SUMMARY, Plan
-from preread.dossier import markdown, published
+from preread.dossier import fact_text, markdown, published
 from preread.dossier.published import Published
 from preread.evidence.collect import collect_beyond
 from preread.infra import atomic
@@ -45,7 +45,7 @@ class _Fact:
 
     @property
     def id(self) -> str:
-        return markdown.fact_id(self.file, self.section.facts[0].text)
+        return fact_text.fact_id(self.file, self.section.facts[0].text)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _candidates(
             single += [d for d in static.drafts(request, one) if d.name == finding.file]
     checked = check.check(services, request.feature, single, budget=False)
     present = {
-        markdown.fact_id(d.name, fact.text) for d, _, fact in markdown.all_facts(drafts.values())
+        fact_text.fact_id(d.name, fact.text) for d, _, fact in markdown.all_facts(drafts.values())
     }
     found = []
     for draft, section, fact in markdown.all_facts(checked.drafts):
@@ -157,7 +157,7 @@ def _expendable(manifest: Manifest, drafts: dict[str, Draft], ranks: dict[str, f
     own = set(manifest.facts)
     found = []
     for draft, section, fact in markdown.all_facts(drafts.values()):
-        key = markdown.fact_id(draft.name, fact.text)
+        key = fact_text.fact_id(draft.name, fact.text)
         outlines = markdown.heading_source(section.heading) and draft.name not in manifest.drafted
         if key in added or (outlines and key in own):
             found.append((ranks.get(fact.text, 0.0), key))
@@ -171,7 +171,7 @@ def _fitted(
     limit, most = services.settings.max_tokens, services.settings.max_facts
     left, added = limit * SHARE, []
     for fact in candidates:
-        left -= markdown.tokens(markdown.render(Draft(fact.file, "", (fact.section,))))
+        left -= fact_text.tokens(markdown.render(Draft(fact.file, "", (fact.section,))))
         if left < 0:
             break
         added.append(fact)
@@ -180,7 +180,7 @@ def _fitted(
         services.progress.check()
         merged = _merged(drafts, added, gone).values()
         sizes = (
-            markdown.tokens(markdown.render(draft))
+            fact_text.tokens(markdown.render(draft))
             for draft in merged
             if draft.sections or draft.name in REQUIRED
         )
@@ -203,7 +203,7 @@ def _merged(drafts: dict[str, Draft], added: Iterable[_Fact], gone: set[str]) ->
 
 def _without(draft: Draft, gone: set[str]) -> Draft:
     """The draft without these facts; the same object if it has none of them."""
-    ids = {markdown.fact_id(draft.name, fact.text) for fact in draft.facts}
+    ids = {fact_text.fact_id(draft.name, fact.text) for fact in draft.facts}
     if not ids & gone:
         return draft
     sections = [
@@ -212,7 +212,7 @@ def _without(draft: Draft, gone: set[str]) -> Draft:
             items=tuple(
                 item
                 for item in section.items
-                if isinstance(item, Fence) or markdown.fact_id(draft.name, item.text) not in gone
+                if isinstance(item, Fence) or fact_text.fact_id(draft.name, item.text) not in gone
             ),
         )
         for section in draft.sections

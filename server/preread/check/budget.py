@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from preread.dossier import markdown, sources
+from preread.dossier import anchors, basenames, fact_text, markdown, sources
 from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Fact, Fence, Section, Verdict
 from preread.services import Services
@@ -48,7 +48,7 @@ class _Room:
         known = self.cited.setdefault(draft, set())
         cost = _cost(candidate.item, candidate.section, known)
         if (draft, section) not in self.opened:
-            cost += markdown.tokens(_heading(candidate.section))
+            cost += fact_text.tokens(_heading(candidate.section))
         is_fact = isinstance(candidate.item, Fact)
         lacks_room = cost > self.tokens or self.facts < is_fact
         if lacks_room and not candidate.is_persons:
@@ -75,7 +75,7 @@ def fit(
 
     Facts whose ids are in `people` are never cut.
     """
-    titles = sum(markdown.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
+    titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     candidates = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
     kept = {one.key: one for one in candidates if room.takes(one)}
@@ -102,7 +102,7 @@ def _candidates(
                 in_codebase = False
             rank *= SUMMARY_FACTOR if draft.name == "summary.md" else 1
             is_persons = (
-                isinstance(item, Fact) and markdown.fact_id(draft.name, item.text) in people
+                isinstance(item, Fact) and fact_text.fact_id(draft.name, item.text) in people
             )
             if is_persons:
                 rank, in_codebase = PERSON + rank, False
@@ -122,8 +122,8 @@ def _heading(section: Section) -> str:
 def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
     """Estimated tokens of an item, in a file that has already written out the `known` paths."""
     if isinstance(item, Fence):
-        return markdown.tokens("\n".join(item.lines) + "\n```\n```\n")
-    inside = {anchor.source for anchor in markdown.anchors(item, section.source)}
+        return fact_text.tokens("\n".join(item.lines) + "\n```\n```\n")
+    inside = {anchor.source for anchor in anchors.of_fact(item, section.source)}
     shown, written = [], set(known)
     for source in item.sources:
         path = _path(source)
@@ -131,13 +131,13 @@ def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
             name = path.rpartition("/")[2]
             shown.append(source.replace(path, name, 1) if path in written else source)
         written.add(path)
-    return markdown.tokens(f"- {item.text} ({', '.join(shown)})\n")
+    return fact_text.tokens(f"- {item.text} ({', '.join(shown)})\n")
 
 
 def _path(source: str) -> str:
     """The path that a source cites; empty for sources without a file."""
     ref = sources.parse(source)
-    return ref.path if ref is not None and ref.kind in markdown.FILE_KINDS else ""
+    return ref.path if ref is not None and ref.kind in basenames.FILE_KINDS else ""
 
 
 def _trimmed(
@@ -152,7 +152,7 @@ def _trimmed(
         services.progress.check()
         fitted = [_only(draft, number, kept) for number, draft in enumerate(drafts)]
         sizes = [
-            markdown.tokens(markdown.render(draft))
+            fact_text.tokens(markdown.render(draft))
             if draft.sections or draft.name in REQUIRED
             else 0
             for draft in fitted

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from preread.check.budget import fit
 from preread.check.lookups import Answers, Lookups, only_said
-from preread.dossier import brackets, markdown, published, sources, wrong_marks
+from preread.dossier import anchors, brackets, fact_text, markdown, published, sources, wrong_marks
 from preread.dossier.sources import SourceError, Span
 from preread.gates.feature_names import is_feature
 from preread.infra import orders
@@ -70,7 +70,7 @@ class _Checker:
 
         Call this before reporting any problem whose message quotes the text.
         """
-        if markdown.INVISIBLE.search(text):
+        if fact_text.INVISIBLE.search(text):
             self.problem(
                 name,
                 line,
@@ -87,7 +87,7 @@ class _Checker:
 
     def has_quoted_its_orders(self, name: str, fact: Fact) -> bool:
         """Report words of a fact's own that a reader might obey, because no source proves them."""
-        if found := orders.in_own_words(markdown.own_words(fact.text)):
+        if found := orders.in_own_words(fact_text.own_words(fact.text)):
             message = f"says `{found}` in its own words; quote it from its source, or leave it out"
             self.problem(name, fact.line, "E_ORDER", message)
         return not found
@@ -97,13 +97,13 @@ class _Checker:
         if kind := self.credentials.found(f"{problem.path} {problem.message}"):
             path = problem.path if problem.path in BY_NAME else "a file"
             return replace(problem, path=path, message=f"contains what looks like a secret: {kind}")
-        message = markdown.INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", problem.message)
+        message = fact_text.INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", problem.message)
         return replace(problem, message=message)
 
     def fact(self, name: str, section: Section, fact: Fact) -> Verdict | None:
         """The verdict on a fact, with only its valid sources; None when the fact is dropped."""
-        quotes = markdown.quotes(fact.text)
-        identity = markdown.fact_id(name, fact.text)
+        quotes = fact_text.quotes(fact.text)
+        identity = fact_text.fact_id(name, fact.text)
         place = (
             identity,
             markdown.heading_source(section.heading),
@@ -149,15 +149,15 @@ class _Checker:
             return is_known
         misplaced = [
             (anchor.quote, f"is not at {anchor.source}", [anchor.source])
-            for anchor in markdown.anchors(fact, section.source)
+            for anchor in anchors.of_fact(fact, section.source)
             if not self.is_in(anchor.quote, spans, [anchor.source])
         ]
         missing = [
             (quote, "does not appear in any of its sources", [*fact.sources])
-            for quote in dict.fromkeys(markdown.quotes(fact.text))
+            for quote in dict.fromkeys(fact_text.quotes(fact.text))
             if not self.is_in(quote, spans, spans) and quote not in {row[0] for row in misplaced}
         ]
-        identity = markdown.fact_id(name, fact.text)
+        identity = fact_text.fact_id(name, fact.text)
         if missing and self.lookups.was_verified(identity, spans):
             missing = []
         for quote, what, places in (*misplaced, *missing):
@@ -199,7 +199,7 @@ class _Checker:
 
     def has_wrong_shape(self, name: str, fact: Fact) -> bool:
         shapes = self.wrong_shapes  # mostly none
-        return bool(shapes) and (name, markdown.shape(fact.text)) in shapes
+        return bool(shapes) and (name, fact_text.shape(fact.text)) in shapes
 
     def fence_is_valid(self, name: str, section: Section, fence: Fence) -> bool:
         """Whether a fence can be published; reports why not."""
@@ -271,7 +271,7 @@ def _state(text: str, spans: dict[str, Span]) -> State:
         return "external"
     if "absent" in kinds:
         return "computed"
-    return "quoted" if markdown.quotes(text) else "located"
+    return "quoted" if fact_text.quotes(text) else "located"
 
 
 def check(
@@ -344,14 +344,14 @@ def _without_replaced(
     if not replaced:
         return drafts, verdicts
     valid = {
-        markdown.fact_id(verdict.file, verdict.fact.text)
+        fact_text.fact_id(verdict.file, verdict.fact.text)
         for verdict in verdicts
         if verdict.state != "unverified"
     }
     hidden = {id_ for draft in drafts for id_, by in _instead(draft, replaced) if by in valid}
 
     def is_left(name: str, item: Fact | Fence) -> bool:
-        return isinstance(item, Fence) or markdown.fact_id(name, item.text) not in hidden
+        return isinstance(item, Fence) or fact_text.fact_id(name, item.text) not in hidden
 
     left = []
     for draft in drafts:
@@ -368,9 +368,9 @@ def _instead(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[str, s
 
     A fact with other numbers than the replaced one is meant if it is the only one of its kind.
     """
-    facts = {markdown.fact_id(draft.name, fact.text): fact for fact in draft.facts}
+    facts = {fact_text.fact_id(draft.name, fact.text): fact for fact in draft.facts}
     lasting = {
-        id_: markdown.lasting_id(draft.name, fact.text, fact.sources)
+        id_: fact_text.lasting_id(draft.name, fact.text, fact.sources)
         for id_, fact in facts.items()
         if id_ not in replaced.values()
     }
@@ -385,7 +385,7 @@ def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> C
     found = published.read(services.layout, feature) if is_feature(feature) else None
     unverified = found.manifest.unverified if found and found.manifest else ()
     people = {
-        markdown.fact_id(draft.name, fact.text): False
+        fact_text.fact_id(draft.name, fact.text): False
         for draft in drafts
         for fact in draft.facts
         if fact.text in unverified

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from preread.dossier import fact_history, markdown, published, source_tracking
+from preread.dossier import fact_history, fact_text, markdown, published, source_tracking
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import Followed
@@ -79,17 +79,17 @@ def with_user_facts(
         if name == "summary.md":
             continue
         draft = by_name.get(name, Draft(name, feature))
-        drafted = {markdown.fact_id(name, fact.text) for fact in draft.facts}
-        shapes = {markdown.shape(fact.text) for fact in draft.facts}
+        drafted = {fact_text.fact_id(name, fact.text) for fact in draft.facts}
+        shapes = {fact_text.shape(fact.text) for fact in draft.facts}
         shapes = set() if current.manifest.facts else shapes
         added = []
         for section in _written_by_people(name, text, current.manifest).sections:
             items = []
             for fact in section.facts:
-                if markdown.shape(fact.text) in shapes:
+                if fact_text.shape(fact.text) in shapes:
                     continue
                 now = followed.now(name, section, fact)
-                items += [now] if markdown.fact_id(name, now.text) not in drafted else []
+                items += [now] if fact_text.fact_id(name, now.text) not in drafted else []
             added += [replace(section, items=tuple(items))] if items else []
         if added:
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
@@ -110,7 +110,7 @@ class _PeoplesFacts:
 
     def now(self, name: str, section: Section, fact: Fact) -> Fact:
         """The fact as it is written now; what became of it is noted."""
-        old, found = markdown.fact_id(name, fact.text), self.found
+        old, found = fact_text.fact_id(name, fact.text), self.found
         marks = self.manifest.marks
         if fact.text in self.manifest.unverified:
             keys = {source: f"{old} {source}" for source in fact.sources}
@@ -118,13 +118,13 @@ class _PeoplesFacts:
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
             found = source_tracking.found_again(self.relocator, marks)
         now = source_tracking.moved_fact(fact, section.source, found)
-        identity = markdown.fact_id(name, now.text)
+        identity = fact_text.fact_id(name, now.text)
         self.now_called[old] = identity
         lost = [source for source in fact.sources if source in found.lost and source in marks]
         self.sought |= {f"{identity} {source}": marks[source] for source in lost}
         # The check looks quotes up, so that a person need not touch a fact that is true.
         is_there = not source_tracking.has_lost_its_sources(fact, section.source, found)
-        self.are_there[identity] = is_there or bool(markdown.quotes(fact.text))
+        self.are_there[identity] = is_there or bool(fact_text.quotes(fact.text))
         return now
 
 
@@ -136,13 +136,13 @@ def _lasting(
     The text of a fact that was just replaced is in the new drafts, else in the history.
     """
     texts = {
-        markdown.fact_id(draft.name, fact.text): (draft.name, fact.text, fact.sources)
+        fact_text.fact_id(draft.name, fact.text): (draft.name, fact.text, fact.sources)
         for draft, _, fact in (markdown.all_facts(drafts) if replaced else ())
     }
     if replaced.keys() - manifest.replaced.keys() - texts.keys():
         past = fact_history.events(services.layout, manifest.feature)
         texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.every(past)}
-    return {markdown.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
+    return {fact_text.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
 
 
 def _replaced(current: Published, now_called: Mapping[str, str]) -> dict[str, str]:
@@ -150,7 +150,7 @@ def _replaced(current: Published, now_called: Mapping[str, str]) -> dict[str, st
     manifest = current.manifest or Manifest(feature="")
     found = {id_: now_called[by] for id_, by in manifest.replaced.items() if by in now_called}
     shown = [
-        markdown.fact_id(name, fact.text)
+        fact_text.fact_id(name, fact.text)
         for name, text in sorted(current.texts.items(), key=lambda pair: FILE_ORDER[pair[0]])
         for fact in markdown.parse(name, manifest.feature, text)[0].facts
     ]
@@ -181,7 +181,7 @@ def _written_by_people(name: str, text: str, manifest: Manifest) -> Draft:
     built = set(manifest.facts)
     sections = []
     for section in draft.sections:
-        facts = {markdown.fact_id(name, fact.text): fact for fact in section.facts}
+        facts = {fact_text.fact_id(name, fact.text): fact for fact in section.facts}
         items = tuple(fact for identity, fact in facts.items() if identity not in built)
         sections.append(replace(section, items=items))
     return replace(draft, sections=tuple(sections))

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from preread.dossier import markdown, published, sources
-from preread.dossier.markdown import FILE_KINDS
+from preread.dossier.basenames import FILE_KINDS
 from preread.dossier.sources import Ref, SourceError, Span
 from preread.errors import PrereadError
 from preread.gates.feature_names import is_feature

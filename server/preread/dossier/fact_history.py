@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from preread.dossier import markdown, sources
+from preread.dossier import fact_text, markdown, sources
 from preread.dossier.sources import SourceError
 from preread.errors import PrereadError
 from preread.infra import atomic
@@ -73,7 +73,7 @@ def known(texts: Mapping[str, str], feature: str) -> Facts:
 
 
 def _known(file: str, fact: Fact) -> Known:
-    id_ = markdown.fact_id(file, fact.text)
+    id_ = fact_text.fact_id(file, fact.text)
     return Known(id=id_, file=file, text=fact.text, sources=fact.sources)
 
 
@@ -131,7 +131,7 @@ def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, s
                 found = {id_: now.id if by == was.id else by for id_, by in found.items()}
             elif event.how == EDITED and was.id in by_builds:
                 found[was.id] = now.id
-                found[markdown.lasting_id(was.file, was.text, was.sources)] = now.id
+                found[fact_text.lasting_id(was.file, was.text, was.sources)] = now.id
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from preread.dossier import markdown
+from preread.dossier import fact_text, markdown
 from preread.models import Draft, Fact, Fence, Section
 
 Lines = dict[int, list[str]]  # number of an old line -> its new content
@@ -73,7 +73,7 @@ def _same_words(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
 
 
 def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
-    return one[0] == other[0] and markdown.shape(one[1].text) == markdown.shape(other[1].text)
+    return one[0] == other[0] and fact_text.shape(one[1].text) == fact_text.shape(other[1].text)
 
 
 def _other_fences(before: Draft, draft: Draft) -> Iterator[int]:

@@ -1,14 +1,12 @@
 """The dossier format: parse markdown into sections of facts with sources, and render it back."""
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
-from typing import NamedTuple
 
-from preread.dossier import brackets, fact_notes, sources
+from preread.dossier import anchors, brackets, fact_notes, sources
+from preread.dossier.basenames import FILE_KINDS, Paths
 from preread.dossier.sources import Ref
 from preread.layout import BY_NAME
 from preread.models import Draft, Fact, Fence, Problem, Section
@@ -16,170 +14,7 @@ from preread.models import Draft, Fact, Fence, Problem, Section
 NO_FACTS = "No facts found."
 # Possessive, so that a long line of blanks takes linear time.
 FENCE = re.compile(r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$")
-MIN_QUOTE = 4  # characters; shorter backticked texts prove nothing
-# Control characters, direction overrides, tags and lone surrogates: they change what a terminal
-# shows, or a model reads them and a person does not.
-INVISIBLE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
-    "\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff]"
-)
 COMMENT = re.compile(r"<!--(?:(?!-->).)*-->")  # a person's, on a line of its own
-FILE_KINDS = frozenset({"lines", "path", "test"})
-# A quoted name with its line is a source inside the text: `name` :12 or `name` src/a.py:12.
-ANCHOR = re.compile(
-    r"(?<!`)(?P<ticks>`{1,3}+)(?!`)(?P<quote>(?:(?!(?P=ticks)).)++)(?P=ticks) "
-    r"(?P<path><[^<>]+>|[^\s`,:<>()]*+)"
-    r":(?P<start>[1-9]\d{0,6})(?:-(?P<end>[1-9]\d{0,6}))?(?![\w.:-])"
-)
-
-
-@lru_cache(maxsize=1_000)  # a check asks several times for each fact
-def fact_id(file: str, text: str) -> str:
-    """A fact's id for `wrong` and the index: 8 hex digits, from its file and words only."""
-    words = " ".join(text.split()).lower()
-    return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
-
-
-def lasting_id(file: str, text: str, cited: Iterable[str]) -> str:
-    """A fact's id without its numbers, which change as the code does, but with the cited files."""
-    refs = map(sources.parse, cited)
-    places = sorted({ref.path or ref.name for ref in refs if ref is not None})
-    return fact_id(file, " ".join((shape(text), *places)))
-
-
-def quotes(text: str) -> list[str]:
-    """The backticked texts that the fact's sources have to contain."""
-    return [q for q in (span.strip() for span in _code_spans(text)) if len(q) >= MIN_QUOTE]
-
-
-def own_words(text: str) -> str:
-    """A fact's text without its backticked parts: the words that no source proves."""
-    for span in _code_spans(text):
-        text = text.replace(f"`{span}`", " ", 1)
-    return text
-
-
-def shape(text: str) -> str:
-    """A fact's words, ignoring numbers outside backticks, which change as the code does."""
-    words = re.sub(r"\d+", "0", own_words(text)).split()
-    return " ".join((*words, *quotes(text))).lower()
-
-
-@lru_cache(maxsize=1_000)  # a check asks several times for each fact
-def _code_spans(text: str) -> tuple[str, ...]:
-    """The text between each run of backticks and the next run of the same length."""
-    return tuple(_between_ticks(text)) if "`" in text else ()
-
-
-def _between_ticks(text: str) -> Iterator[str]:
-    """The code spans of a text, in one pass."""
-    runs = list(re.finditer("`+", text))
-    closing: dict[int, int] = {}  # run -> the next run of the same length
-    later: dict[int, int] = {}
-    for i in range(len(runs) - 1, -1, -1):
-        length = len(runs[i][0])
-        if length in later:
-            closing[i] = later[length]
-        later[length] = i
-    i = 0
-    while i < len(runs):
-        if i in closing:
-            yield text[runs[i].end() : runs[closing[i]].start()]
-        i = closing.get(i, i) + 1
-
-
-def code(text: str) -> str:
-    """`text` as a code span, delimited by more backticks than it contains in a row."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    ticks = "`" * (longest + 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{ticks}{pad}{text}{pad}{ticks}"
-
-
-def tokens(text: str) -> int:
-    """Estimated tokens of a text, at 4 characters each."""
-    return (len(text) + 3) // 4
-
-
-class Anchor(NamedTuple):
-    """A quote in a fact's text and its source: exactly these lines must contain the quote."""
-
-    quote: str
-    source: str
-
-
-def anchors(fact: Fact, base: str = "") -> tuple[Anchor, ...]:
-    """The anchors of a parsed fact; `base` is its section's source, for lines without a path."""
-    return _anchors(fact.text, base)
-
-
-@lru_cache(maxsize=10_000)  # a build renders and checks every fact several times
-def _anchors(text: str, base: str) -> tuple[Anchor, ...]:
-    return tuple(Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(text, base))
-
-
-def anchor_matches(text: str, base: str = "") -> list[re.Match[str]]:
-    """The matches of anchors in a fact's text, in the order of `anchors`."""
-    return [match for match, _ in _anchored(text, base)]
-
-
-def anchor_path(path: str) -> str:
-    """A path as an anchor writes it: in angle brackets if it has blanks or special characters."""
-    return path if re.fullmatch(r"<[^<>]+>|[^\s`,:<>()]+", path) else f"<{path}>"
-
-
-def _anchored(
-    text: str, base: str, expand: Callable[[Ref, str], Ref] = lambda ref, _: ref
-) -> Iterator[tuple[re.Match[str], Ref]]:
-    """Each anchor of a text with its source; `expand` returns the full path of a written one."""
-    ref = sources.parse(base) if base else None
-    path = own = ref.path if ref is not None else ""
-    for match in ANCHOR.finditer(text):
-        written = match["path"] or (sources.quoted_path(path) if path else "")
-        ref = sources.parse(f"{written}:{match['start']}-{match['end'] or match['start']}")
-        if ref is None or not (written.startswith("<") or sources.is_path_shaped(ref.path)):
-            continue
-        ref = expand(ref, written) if match["path"] else ref
-        path = own or ref.path  # without a section's source, a line belongs to the last path
-        yield match, ref
-
-
-class _Paths:
-    """The paths that a file has cited in full so far, to expand and shorten basenames."""
-
-    def __init__(self, shared: Container[str] = ()) -> None:
-        self.by_basename: dict[str, dict[str, None]] = {}
-        self.shared = shared  # basenames that are never written alone
-
-    def expand(self, ref: Ref, written: str) -> Ref:
-        """The full source for `written`. A path in angle brackets is always a full path."""
-        if ref.kind not in FILE_KINDS:
-            return ref
-        known = self.by_basename.get(ref.path, {})  # empty for a path with folders
-        if len(known) == 1 and not written.startswith("<"):
-            return replace(ref, path=next(iter(known)))
-        self.add(ref.path)
-        return ref
-
-    def add(self, path: str) -> None:
-        self.by_basename.setdefault(path.rsplit("/", 1)[-1], {})[path] = None
-
-    def shorten(self, ref: Ref) -> str:
-        """The shortest form that reads back as `ref`; from now on its path counts as cited."""
-        if ref.kind not in FILE_KINDS:
-            return str(ref)
-        basename = ref.path.rsplit("/", 1)[-1]
-        known = self.by_basename.get(basename, {})
-        short, full = replace(ref, path=basename), str(ref)
-        is_plain = not str(short).startswith("<") and sources.parse(str(short)) == short
-        if is_plain and len(known) == 1 and ref.path in known and basename not in self.shared:
-            return str(short)
-        self.add(ref.path)
-        if basename == ref.path and known and not full.startswith("<"):
-            # Without brackets it would read back as the file of that name cited before.
-            return f"<{basename}>{full[len(basename) :]}"
-        return full
 
 
 def heading_source(heading: str) -> str:
@@ -201,7 +36,7 @@ class _Reader:
         self.sections: list[Section] = []
         self.items: list[Fact | Fence] = []
         self.head = Section("", ())
-        self.paths = _Paths()
+        self.paths = Paths()
 
     def problem(self, line: int, code_: str, message: str) -> None:
         self.problems.append(Problem(self.name, line, code_, message))
@@ -260,9 +95,9 @@ class _Reader:
     def anchored(self, text: str) -> tuple[str, list[Ref]]:
         """The text with full paths in its anchors, and the anchors as sources."""
         parts, refs, end = [], [], 0
-        for match, ref in _anchored(text, self.head.source, self.paths.expand):
+        for match, ref in anchors.anchored(text, self.head.source, self.paths.expand):
             if match["path"]:
-                parts += [text[end : match.start("path")], anchor_path(ref.path)]
+                parts += [text[end : match.start("path")], anchors.written_path(ref.path)]
                 end = match.end("path")
             refs.append(ref)
         return "".join((*parts, text[end:])), refs
@@ -350,7 +185,7 @@ def render(draft: Draft) -> str:
 
 def _lines(draft: Draft) -> Iterator[str]:
     yield f"# {BY_NAME[draft.name].title}: {draft.feature}"
-    paths = _Paths(_shared_basenames(draft))
+    paths = Paths(_shared_basenames(draft))
     filled = [section for section in draft.sections if section.items]
     if not filled:
         yield from ("", NO_FACTS)
@@ -375,15 +210,17 @@ def _shared_basenames(draft: Draft) -> set[str]:
     paths: set[str] = set()
     for section in draft.sections:
         for fact in section.facts:
-            cited = (*fact.sources, *(one.source for one in anchors(fact, section.source)))
+            cited = (*fact.sources, *(one.source for one in anchors.of_fact(fact, section.source)))
             refs = (sources.parse(text) for text in (section.source, *cited) if text)
             paths |= {ref.path for ref in refs if ref is not None and ref.kind in FILE_KINDS}
     counts = Counter(path.rpartition("/")[2] for path in paths)
     return {name for name, count in counts.items() if count > 1}
 
 
-def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
-    inside = {anchor.source for anchor in anchors(fact, str(base) if base is not None else "")}
+def _bullet(fact: Fact, base: Ref | None, paths: Paths) -> str:
+    inside = {
+        anchor.source for anchor in anchors.of_fact(fact, str(base) if base is not None else "")
+    }
     if not fact.sources or (
         base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)
     ):
@@ -397,7 +234,7 @@ def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
     return f"- {text} ({', '.join(parts)})" if parts else f"- {text}"
 
 
-def _part(text: str, base: Ref | None, paths: _Paths) -> str:
+def _part(text: str, base: Ref | None, paths: Paths) -> str:
     """One source in a fact's brackets."""
     ref = sources.parse(text)
     if ref is None:
@@ -407,13 +244,15 @@ def _part(text: str, base: Ref | None, paths: _Paths) -> str:
     return paths.shorten(ref)
 
 
-def _shortened(text: str, base: Ref | None, paths: _Paths) -> str:
+def _shortened(text: str, base: Ref | None, paths: Paths) -> str:
     """The text with the shortest paths in its anchors that read back as the same."""
     parts, end = [], 0
-    for match, ref in _anchored(text, str(base) if base is not None else ""):
+    for match, ref in anchors.anchored(text, str(base) if base is not None else ""):
         if match["path"]:
             short = paths.shorten(ref).rpartition(":")[0]
-            whole = short if anchor_path(short) == short else anchor_path(ref.path)
+            whole = (
+                short if anchors.written_path(short) == short else anchors.written_path(ref.path)
+            )
             parts += [text[end : match.start("path")], whole]
             end = match.end("path")
     return "".join((*parts, text[end:]))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from preread.dossier import markdown, sources
+from preread.dossier import anchors, fact_text, sources
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref, SourceError
 from preread.models import Draft, Fact, Fence, LostFact, Manifest, SpanMark
@@ -96,7 +96,7 @@ def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[LostFact, ...]
 
 def has_lost_its_sources(fact: Fact, base: str, found: Followed) -> bool:
     """Whether no source of a fact is left, or one that it names in its text is not."""
-    if any(anchor.source in found.lost for anchor in markdown.anchors(fact, base)):
+    if any(anchor.source in found.lost for anchor in anchors.of_fact(fact, base)):
         return True
     return bool(fact.sources) and all(_is_lost(one, fact, found) for one in fact.sources)
 
@@ -106,7 +106,7 @@ def _is_lost(source: str, fact: Fact, found: Followed) -> bool:
         return True
     ref = sources.parse(source)
     whole = ref is not None and ref.kind != "lines"
-    return source in found.changed and not (whole and markdown.quotes(fact.text))
+    return source in found.changed and not (whole and fact_text.quotes(fact.text))
 
 
 def moved_fact(fact: Fact, base: str, found: Followed) -> Fact:
@@ -115,12 +115,12 @@ def moved_fact(fact: Fact, base: str, found: Followed) -> Fact:
     parts, end = [], 0
     path = _path(new_base)  # what an anchor without a path refers to in the new text
     for match, anchor in zip(
-        markdown.anchor_matches(fact.text, base), markdown.anchors(fact, base), strict=True
+        anchors.matches(fact.text, base), anchors.of_fact(fact, base), strict=True
     ):
         ref = sources.parse(moved.get(anchor.source, anchor.source))
         if ref is None:
             raise ValueError(f"{anchor.source!r} moved to what is not a source")
-        written = markdown.anchor_path(ref.path) if match["path"] or ref.path != path else ""
+        written = anchors.written_path(ref.path) if match["path"] or ref.path != path else ""
         lines = f"{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else "")
         parts += [fact.text[end : match.start("path")], f"{written}:{lines}"]
         end = match.end()

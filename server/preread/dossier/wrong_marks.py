@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field
 
-from preread.dossier import markdown, published
+from preread.dossier import fact_text, published
 from preread.infra import atomic
 from preread.infra.locks import FileLock
 from preread.infra.reading import plain_bytes
@@ -39,10 +39,10 @@ def is_damaged(layout: Layout) -> bool:
 def shapes(layout: Layout) -> frozenset[tuple[str, str]]:
     """The files and shapes of the marked facts, which are also wrong with other numbers."""
     return frozenset(
-        (name, markdown.shape(text))
+        (name, fact_text.shape(text))
         for id_, text in ids(layout).items()
         for name in BY_NAME
-        if markdown.fact_id(name, text) == id_
+        if fact_text.fact_id(name, text) == id_
     )
 
 

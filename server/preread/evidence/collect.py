@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Iterable
 
 from preread import inputs
-from preread.dossier import markdown
-from preread.dossier.markdown import INVISIBLE
+from preread.dossier import fact_text
+from preread.dossier.fact_text import INVISIBLE
 from preread.evidence import failing_tests
 from preread.evidence.beyond import beyond
 from preread.evidence.files import FileView
@@ -158,7 +158,7 @@ def _findings(rule: Rule, found: Iterable[Found]) -> list[Finding]:
     for place in sorted(range(len(listed)), key=lambda n: -listed[n].score):
         scores[place] = 1 / (1 + spent / (rule.weight * TURN))
         one = listed[place]
-        spent += markdown.tokens("".join((one.text, *one.sources, *one.fence)))
+        spent += fact_text.tokens("".join((one.text, *one.sources, *one.fence)))
     return [
         Finding(
             rule=rule.name,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from preread import inputs
 from preread.dossier import sources
-from preread.dossier.markdown import code
+from preread.dossier.fact_text import code
 from preread.evidence.rule import Found
 from preread.evidence.view import View
 from preread.index import words

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from preread.dossier import markdown
-from preread.dossier.markdown import ANCHOR, MIN_QUOTE, code
+from preread.dossier import anchors
+from preread.dossier.anchors import ANCHOR
+from preread.dossier.fact_text import MIN_QUOTE, code
 from preread.dossier.sources import Ref
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found
@@ -45,7 +46,7 @@ def in_file(path: str, named: Sequence[tuple[str, int]], most: int = 1_000) -> s
 
 def path_of(path: str) -> str:
     """A path as written in an anchor, before the line."""
-    return markdown.anchor_path(path)
+    return anchors.written_path(path)
 
 
 def file_source(path: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from preread.dossier import fact_notes, markdown, sources
+from preread.dossier import fact_notes, fact_text, markdown, sources
 from preread.dossier.sources import Ref
 from preread.graph.writer import Key, Writer, file_node, node_of_test
 from preread.services import Services
@@ -119,14 +119,14 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
     facts = draft.facts
     notes = [fact_notes.read(fact_notes.split(lines[fact.line - 1])[1]) for fact in facts]
     ids = {
-        note["id"]: markdown.fact_id(KNOWLEDGE, fact.text)
+        note["id"]: fact_text.fact_id(KNOWLEDGE, fact.text)
         for fact, note in zip(facts, notes, strict=True)
         if "id" in note
     }
     for fact, note in zip(facts, notes, strict=True):
         newer = ids.get(note.get("replaced-by", ""))
         if newer is not None:
-            id_ = f"fact:{markdown.fact_id(KNOWLEDGE, fact.text)}"
+            id_ = f"fact:{fact_text.fact_id(KNOWLEDGE, fact.text)}"
             old = Key(id_, kinds[fact.line], fact.text, path, fact.line, "retired", 0.0)
             after = writer.node(Key(f"fact:{newer}", "fact", ""))
             cited = f"{path}:{fact.line}"

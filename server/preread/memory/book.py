@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from preread.dossier import brackets, fact_notes, markdown, sources
+from preread.dossier import basenames, brackets, fact_notes, fact_text, markdown, sources
 from preread.errors import PrereadError
 from preread.models import Fact, Section
 
@@ -77,7 +77,7 @@ class Book:
         for section in self._sections:
             for fact in section.facts:
                 note = fact_notes.read(self._split(fact.line)[1])
-                id_ = note.get("id") or markdown.fact_id(NAME, fact.text)
+                id_ = note.get("id") or fact_text.fact_id(NAME, fact.text)
                 if id_ in retired and not any(key in note for key in fact_notes.RETIRED):
                     note["forgotten"] = "elsewhere"
                 key = (id_, words_of(fact.text))
@@ -93,7 +93,7 @@ class Book:
         """The entry with an id or a text; preferably one in use."""
         words = words_of(wanted)
         for entry in (*self.live, *self.entries):
-            own = (entry.id, markdown.fact_id(NAME, entry.text))
+            own = (entry.id, fact_text.fact_id(NAME, entry.text))
             if wanted in own or words == words_of(entry.text):
                 return entry
         return None
@@ -105,7 +105,7 @@ class Book:
         old = self.find(text)
         if old is not None:
             return self._merge(old, cited, note)
-        id_ = markdown.fact_id(NAME, text)
+        id_ = fact_text.fact_id(NAME, text)
         self._insert(collection, text, tuple(cited), fact_notes.written("", {"id": id_, **note}))
         if self.find(id_) is None:
             raise PrereadError(
@@ -256,6 +256,6 @@ def _bullet(text: str, cited: Iterable[str]) -> str:
 def _full(source: str) -> str:
     """A source whose path earlier lines of the file cannot make ambiguous."""
     ref = sources.parse(source)
-    if ref is None or ref.kind not in markdown.FILE_KINDS or source.startswith("<"):
+    if ref is None or ref.kind not in basenames.FILE_KINDS or source.startswith("<"):
         return source
     return source if "/" in ref.path else f"<{ref.path}>{source[len(ref.path) :]}"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread.dossier import markdown, sources
+from preread.dossier import fact_text, sources
 from preread.dossier.sources import SourceError
 from preread.errors import PrereadError
 from preread.infra.secrets import Credentials
@@ -59,7 +59,7 @@ def facts(services: Services, found: PublishedDossier, drafts: Iterable[Draft]) 
     built = frozenset(found.manifest.facts)
 
     def fact(file: str, heading: str, one: Fact) -> CitedFact:
-        id_, verdict = markdown.fact_id(file, one.text), verdicts.get((file, one.text))
+        id_, verdict = fact_text.fact_id(file, one.text), verdicts.get((file, one.text))
         failed: Literal["failed", "unverified"] = "failed" if id_ in built else "unverified"
         return CitedFact(
             id=id_,

@@ -12,7 +12,7 @@ from preread import aliases, cache
 from preread.builds import staleness
 from preread.builds.build_key import build_key
 from preread.check_cache import CachedCheck, CheckCache
-from preread.dossier import markdown, published
+from preread.dossier import fact_text, published
 from preread.errors import Unreadable
 from preread.infra import db
 from preread.models import Manifest, Model
@@ -168,7 +168,7 @@ def _status(
         level=manifest.level,
         status=manifest.status,
         facts=sum(len(draft.facts) for draft in found.parsed()[0]),
-        tokens=sum(markdown.tokens(text) for text in found.texts.values()),
+        tokens=sum(fact_text.tokens(text) for text in found.texts.values()),
         edited=found.edited,
         age=_age(run),
         run=run,

@@ -9,7 +9,7 @@ from pydantic import Field
 from preread import aliases, facts, publish
 from preread.builds import feature_lock
 from preread.check import check_unbudgeted
-from preread.dossier import markdown, published, wrong_marks
+from preread.dossier import fact_text, markdown, published, wrong_marks
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.layout import BY_NAME
@@ -102,7 +102,7 @@ def _facts(services: Services, feature: str) -> Iterator[DroppedFact]:
     found = published_dossier.find(services, feature)
     for name, fact in found.facts():
         yield DroppedFact(
-            id=markdown.fact_id(name, fact.text),
+            id=fact_text.fact_id(name, fact.text),
             feature=found.feature,
             file=f"{found.path}{name}:{fact.line}",
             text=fact.text,
@@ -146,7 +146,7 @@ def _cited(drafts: Iterable[Draft]) -> set[str]:
 def _without(name: str, feature: str, text: str, ids: set[str]) -> str:
     """A file's text without these facts; empty when an optional file has nothing left."""
     draft = markdown.parse(name, feature, text)[0]
-    gone = {fact.line for fact in draft.facts if markdown.fact_id(name, fact.text) in ids}
+    gone = {fact.line for fact in draft.facts if fact_text.fact_id(name, fact.text) in ids}
     if not gone:
         return text
     sections = [

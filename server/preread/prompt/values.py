@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from preread import inputs
-from preread.dossier import markdown
+from preread.dossier import fact_text
 from preread.errors import PrereadError
 from preread.gates.feature_names import PROJECT
 from preread.infra.sandbox import MARK
@@ -158,7 +158,7 @@ class _Room:
         kept: list[dict[str, object]] = []
         for row in rows:
             text = "\n".join(_texts(row))
-            cost = markdown.tokens(text) + 4
+            cost = fact_text.tokens(text) + 4
             if cost <= self.left and not self.secrets.rejects(text):
                 self.left -= cost
                 kept.append(row)

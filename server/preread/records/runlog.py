@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preread.dossier import brackets, markdown, published, sources
+from preread.dossier import brackets, fact_text, markdown, published, sources
 from preread.dossier.sources import SourceError
 from preread.layout import REQUIRED, Layout
 from preread.models import Problem
@@ -88,7 +88,7 @@ class _Checker:
         self.unknown: list[str] = []
 
     def problem(self, line: int, code: str, message: str) -> None:
-        self.problems.append(Problem(self.path, line, code, markdown.INVISIBLE.sub("?", message)))
+        self.problems.append(Problem(self.path, line, code, fact_text.INVISIBLE.sub("?", message)))
 
     def checked(self, text: str) -> Checked:
         title, found = _stages(text)
@@ -215,7 +215,7 @@ class _Checker:
         text = self.services.tree.text(layout.relative(layout.knowledge)) or ""
         facts = markdown.parse("knowledge.md", "", text)[0].facts
         known = {_words(fact.text) for fact in facts}
-        ids = {markdown.fact_id("knowledge.md", fact.text) for fact in facts}
+        ids = {fact_text.fact_id("knowledge.md", fact.text) for fact in facts}
         for bullet in stage.bullets:
             by_id = FACT.fullmatch(bullet.text)
             without_sources = brackets.split_sources(bullet.text)[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from preread.dossier import markdown
+from preread.dossier import fact_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,7 +72,7 @@ def _finalized(value: object) -> object:
 
 def visible(text: str) -> str:
     """The text with invisible characters and direction marks written as code points."""
-    return markdown.INVISIBLE.sub(
+    return fact_text.INVISIBLE.sub(
         lambda found: found[0] if found[0] == "\n" else f"⟨U+{ord(found[0]):04X}⟩", text
     )
 

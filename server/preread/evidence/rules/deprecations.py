@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from preread.dossier.markdown import code
+from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Definition, View

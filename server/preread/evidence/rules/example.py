@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from preread.dossier.markdown import code
+from preread.dossier.fact_text import code
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Test, View
 

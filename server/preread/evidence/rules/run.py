@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from preread.dossier.markdown import code
+from preread.dossier.fact_text import code
 from preread.dossier.sources import Ref
 from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from preread.dossier.markdown import code
+from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.relevance import RELATED

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from preread.dossier.markdown import code
+from preread.dossier.fact_text import code
 from preread.dossier.sources import Ref
 from preread.evidence import feature_commits, nearest, quoting
 from preread.evidence.files import FileView

@@ -7,7 +7,7 @@ from preread.agents import kinds, project_tests, run, work
 from preread.agents.kinds import Policy
 from preread.agents.project_tests import Suite
 from preread.dossier import published
-from preread.dossier.markdown import tokens
+from preread.dossier.fact_text import tokens
 from preread.operations.agent.shapes import ExecuteRequest
 from preread.operations.registry import Preview
 from preread.records import spending

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from preread.dossier import fact_history, markdown, published
+from preread.dossier import fact_history, fact_text, published
 from preread.dossier.fact_history import Event, Known
 from preread.errors import PrereadError
 from preread.memory import files
@@ -76,7 +76,7 @@ def _of_dossiers(services: Services, wanted: str) -> Iterator[Blamed]:
     for feature in published.features(services.layout):
         found = published_dossier.find(services, feature)
         for name, fact in found.facts():
-            id_ = markdown.fact_id(name, fact.text)
+            id_ = fact_text.fact_id(name, fact.text)
             if wanted in {id_, fact.text}:
                 one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
                 yield _blamed(services, found, one, fact.line)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread.dossier import markdown, published, relocation, sources
+from preread.dossier import fact_text, published, relocation, sources
 from preread.dossier.fact_history import Known
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref
@@ -183,7 +183,7 @@ def _of(services: Services, feature: str, changed: dict[str, Ranges]) -> Iterato
         touched_sources = [source for source in fact.sources if source in how]
         if touched_sources:
             source = min(touched_sources, key=lambda one: ORDER.index(how[one]))
-            id_ = markdown.fact_id(name, fact.text)
+            id_ = fact_text.fact_id(name, fact.text)
             one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
             yield TouchedFact(
                 id=one.id, feature=feature, file=name, text=one.text, source=source,

@@ -1,0 +1,85 @@
+"""What a fact's text says: its quotes, its own words, the ids made of it, its length in tokens."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from preread.dossier import sources
+
+MIN_QUOTE = 4  # characters; shorter backticked texts prove nothing
+# Control characters, direction overrides, tags and lone surrogates: they change what a terminal
+# shows, or a model reads them and a person does not.
+INVISIBLE = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+
+
+@lru_cache(maxsize=1_000)  # a check asks several times for each fact
+def fact_id(file: str, text: str) -> str:
+    """A fact's id for `wrong` and the index: 8 hex digits, from its file and words only."""
+    words = " ".join(text.split()).lower()
+    return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def lasting_id(file: str, text: str, cited: Iterable[str]) -> str:
+    """A fact's id without its numbers, which change as the code does, but with the cited files."""
+    refs = map(sources.parse, cited)
+    places = sorted({ref.path or ref.name for ref in refs if ref is not None})
+    return fact_id(file, " ".join((shape(text), *places)))
+
+
+def quotes(text: str) -> list[str]:
+    """The backticked texts that the fact's sources have to contain."""
+    return [q for q in (span.strip() for span in _code_spans(text)) if len(q) >= MIN_QUOTE]
+
+
+def own_words(text: str) -> str:
+    """A fact's text without its backticked parts: the words that no source proves."""
+    for span in _code_spans(text):
+        text = text.replace(f"`{span}`", " ", 1)
+    return text
+
+
+def shape(text: str) -> str:
+    """A fact's words, ignoring numbers outside backticks, which change as the code does."""
+    words = re.sub(r"\d+", "0", own_words(text)).split()
+    return " ".join((*words, *quotes(text))).lower()
+
+
+@lru_cache(maxsize=1_000)  # a check asks several times for each fact
+def _code_spans(text: str) -> tuple[str, ...]:
+    """The text between each run of backticks and the next run of the same length."""
+    return tuple(_between_ticks(text)) if "`" in text else ()
+
+
+def _between_ticks(text: str) -> Iterator[str]:
+    """The code spans of a text, in one pass."""
+    runs = list(re.finditer("`+", text))
+    closing: dict[int, int] = {}  # run -> the next run of the same length
+    later: dict[int, int] = {}
+    for i in range(len(runs) - 1, -1, -1):
+        length = len(runs[i][0])
+        if length in later:
+            closing[i] = later[length]
+        later[length] = i
+    i = 0
+    while i < len(runs):
+        if i in closing:
+            yield text[runs[i].end() : runs[closing[i]].start()]
+        i = closing.get(i, i) + 1
+
+
+def code(text: str) -> str:
+    """`text` as a code span, delimited by more backticks than it contains in a row."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def tokens(text: str) -> int:
+    """Estimated tokens of a text, at 4 characters each."""
+    return (len(text) + 3) // 4
