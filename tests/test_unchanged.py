@@ -266,7 +266,8 @@ AMONG_MANY: dict[str, Callable[[Path], object]] = {
 
 @pytest.fixture
 def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(fingerprint, "MAX_PATHS", 3)
+    for bound in ("MIN_WATCHED", "MAX_PATHS"):
+        monkeypatch.setattr(fingerprint, bound, 3)
     root = tmp_path / "many"
     files = ("src/a.py", "src/c.py", "src/deep/b.py", "src/gone.py")
     write(root, {**dict.fromkeys(files, "x = 1\n"), "src/.gitignore": "*.log\n"})
@@ -295,6 +296,19 @@ def test_among_many_files_each_change_is_seen_at_once(many: Path, change: str) -
     assert found.is_valid()
     AMONG_MANY[change](many)
     assert not found.is_valid()
+    assert not found.is_valid()
+
+
+@pytest.mark.parametrize("change", AMONG_MANY)
+def test_where_the_kernel_does_not_tell_each_file_is_looked_at(
+    many: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "MAX_PATHS", 100)
+    monkeypatch.setattr(inotify, "is_local", lambda _: False)
+    found = taken(many, Unchanged())
+    assert found is not None
+    assert found.is_valid()
+    AMONG_MANY[change](many)
     assert not found.is_valid()
 
 

@@ -28,10 +28,10 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.unchanged import Part
 
-# Up to so many paths are looked at each time. Beyond that, the kernel says whether a listed file
-# changed, and only folders and what is cited are looked at: fewer than MAX_MARKS, or the look-up
-# is as fast.
-MAX_PATHS, MAX_MARKS = 2_000, 10_000
+# With more listed files than MIN_WATCHED, the kernel says whether one of them changed, and only
+# folders and what is cited are looked at: at most MAX_MARKS, or the look-up is as fast. Where the
+# kernel cannot say it, up to MAX_PATHS are looked at each time.
+MIN_WATCHED, MAX_PATHS, MAX_MARKS = 100, 2_000, 10_000
 _SPARSE = ("config.worktree", "info/sparse-checkout")
 MAX_LINKS = 40  # in a chain, like in Linux
 # Change time, modification time and inode. A change of size changes the times.
@@ -80,16 +80,8 @@ def take(
     `others` are further files it depends on. None when a file changed too recently, or when there
     are too many of them and the kernel cannot say which change.
     """
-    root = str(services.layout.root)
-    listed = [f"{root}/{path}" for path in inputs.listed(services.tree)]
-    watch = services.unchanged.listed if services.unchanged and len(listed) > MAX_PATHS else None
-    changes = 0
-    if watch is not None:  # from before the files are looked at
-        folders = _folders_of(root, listed)
-        if not watch.begin(folders):
-            return None
-        changes = watch.changes()
-        listed = [path for path in listed if not _is_watched(path, folders, begun)]
+    listed = [f"{services.layout.root}/{path}" for path in inputs.listed(services.tree)]
+    watch, changes, listed = _watched(services, listed, begun)
     marks: dict[str, Mark | None] = {}
     paths = chain(_paths(services, manifest), map(str, others), listed)
     for path in chain.from_iterable(map(_with_targets, paths)):
@@ -98,6 +90,20 @@ def take(
         if is_much or (mark and _is_young(mark, begun)):
             return None
     return Fingerprint(marks, watch, changes)
+
+
+def _watched(
+    services: Services, listed: list[str], begun: int
+) -> tuple["Part | None", int, list[str]]:
+    """What watches most of the listed files, its changes so far, and the files to look at."""
+    if services.unchanged is None or len(listed) <= MIN_WATCHED:
+        return None, 0, listed
+    watch = services.unchanged.listed
+    folders = _folders_of(str(services.layout.root), listed)
+    if not watch.begin(folders):
+        return None, 0, listed
+    changes = watch.changes()  # from before the files are looked at
+    return watch, changes, [path for path in listed if not _is_watched(path, folders, begun)]
 
 
 def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
