@@ -110,7 +110,7 @@ def _part(entity: Entity) -> int:
 def related(one: Labelled) -> Iterator[tuple[Item, str, str]]:
     """The relations that the rules see in a document, with their source and the rule."""
     for part, _ in enumerate(one.paper.document.parts, 1):
-        for it in extraction.said(one.paper, part):
+        for it in extraction.stated_in_part(one.paper, part):
             source = "" if it.source == one.paper.title else plain(it.source)
             yield Item(one.paper.path, part, it.kind, plain(it.target)), source, it.rule
 

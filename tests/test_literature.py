@@ -413,7 +413,7 @@ async def test_a_schema_restricts_kinds_and_edges(loaded: Path) -> None:
         'kinds = ["WORK", "DOCUMENT"]\n[edges]\ncites = [["DOCUMENT", "DOCUMENT"]]\n'
     )
     built = await called(loaded, "graph.build", schema_path="words.toml")
-    found = network.kept(services(loaded).layout, built["graph"], QUIET)
+    found = network.load(services(loaded).layout, built["graph"], QUIET)
     assert {one.kind for one in found.nodes} == {"WORK", "DOCUMENT"}
     assert [
         (found.nodes[one.source].name, one.kind, found.nodes[one.target].name)
@@ -423,7 +423,7 @@ async def test_a_schema_restricts_kinds_and_edges(loaded: Path) -> None:
     reply = await answer(loaded, {"method": "graph.build", "params": {"schema_path": "words.toml"}})
     assert reply["error"]["code"] == "E_USAGE"
     with pytest.raises(PrereadError):
-        network.kept(services(loaded).layout, "../../secret", QUIET)
+        network.load(services(loaded).layout, "../../secret", QUIET)
 
 
 @pytest.mark.parametrize("seed", range(12))

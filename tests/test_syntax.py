@@ -32,7 +32,7 @@ def kinds(found: Outline) -> dict[str, str]:
 
 
 def cases_of(found: Outline) -> dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    return {test.name: (test.group, test.params, test.marks) for test in found.tests}
+    return {test.name: (test.group, test.params, test.markers) for test in found.tests}
 
 
 def callees(found: Details) -> set[str]:

@@ -32,7 +32,7 @@ class Sample(NamedTuple):
     file: str
     path: str
     symbols: str  # "kind container/name", one a line
-    tests: dict[str, tuple[str, tuple[str, ...]]]  # name -> group, marks
+    tests: dict[str, tuple[str, tuple[str, ...]]]  # name -> group, markers
     imports: list[tuple[str, tuple[str, ...]]]
     calls: set[str]  # among others
     hooks: set[tuple[str, str]]  # hook and what is called in it
@@ -239,7 +239,7 @@ def test_a_definition_carries_its_document_signature_and_lines(
 
 def test_tests_have_their_group_and_marks(sample: Sample, found: Outline) -> None:
     # Ruby's sample has two of one name; the later one stands.
-    assert {test.name: (test.group, test.marks) for test in found.tests} == sample.tests
+    assert {test.name: (test.group, test.markers) for test in found.tests} == sample.tests
 
 
 def test_imports_name_modules_and_what_is_taken_from_them(sample: Sample, found: Outline) -> None:

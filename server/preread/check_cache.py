@@ -70,7 +70,7 @@ class CheckCache:
             if not services.tree.troubles:
                 self._shared = repr((__version__, head, sorted(now.items()), staged, cut))
 
-    def kept(self, features: Iterable[str]) -> dict[str, str]:
+    def get(self, features: Iterable[str]) -> dict[str, str]:
         """The cached results for features of which nothing has changed."""
         rows: list[_Row] = []
         if self._shared:
@@ -81,7 +81,7 @@ class CheckCache:
             one.feature: one.found for one in rows if one.feature in names and self._is_valid(one)
         }
 
-    def keep(self, looks: Iterable[CachedCheck]) -> None:
+    def put(self, looks: Iterable[CachedCheck]) -> None:
         """Store those whose dependencies cannot change unnoticed."""
         if not self._shared or self._services.tree.troubles:
             return

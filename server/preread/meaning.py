@@ -22,13 +22,13 @@ def near(
     if model is None:
         return None
     vectors = _vectors(layout, model, texts)
-    likeness = model.similarities(model.vectors([query])[0], vectors)
+    similarity = model.similarities(model.vectors([query])[0], vectors)
     limit = MIN_BESIDE_WORDS if beside_words else MIN_SIMILARITY
-    places = [place for place, value in enumerate(likeness) if value >= limit]
-    return sorted(places, key=lambda place: -likeness[place])
+    places = [place for place, value in enumerate(similarity) if value >= limit]
+    return sorted(places, key=lambda place: -similarity[place])
 
 
-def likenesses(query: str, texts: Iterable[str]) -> list[float] | None:
+def similarities_to(query: str, texts: Iterable[str]) -> list[float] | None:
     """Each text's similarity to the query, -1 to 1; None without a model. Nothing is stored."""
     model = embedding.model()
     if model is None:

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread.documents import reading, shelf
+from preread.documents import catalog, reading
 from preread.documents.model import Part
 from preread.dossier.sources import Ref
 from preread.errors import PrereadError
@@ -43,7 +43,7 @@ class Sentence(NamedTuple):
 
 def index(services: Services) -> None:
     """Bring the index up to date with the documents; unreadable ones are left out."""
-    known = shelf.loaded(services.layout)
+    known = catalog.loaded(services.layout)
     db.use(services.layout, lambda connection: _index(services, known, connection))
 
 
@@ -74,7 +74,7 @@ def _index(services: Services, known: dict[str, str], connection: sqlite3.Connec
 def search(services: Services, text: str, limit: int) -> list[Passage]:
     """The parts that match these words best, by BM25. Brings the index up to date."""
     terms = list(dict.fromkeys(WORD.findall(text.lower())))[:MAX_TERMS]
-    if not terms or not shelf.loaded(services.layout):
+    if not terms or not catalog.loaded(services.layout):
         return []
     index(services)
     query = " OR ".join(f'"{term}"' for term in terms)

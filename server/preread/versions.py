@@ -79,7 +79,7 @@ def _marks(services: Services) -> tuple[object, ...]:
 
 def _contents(services: Services, connection: sqlite3.Connection) -> Iterator[str]:
     """The contents of the files and of the history."""
-    yield from (past for (past,) in connection.execute("SELECT state FROM past"))
+    yield from (past for (past,) in connection.execute("SELECT state FROM commit_history"))
     rows = connection.execute("SELECT path, digest, way, role, size FROM files ORDER BY path")
     files, hashed = services.tree.files, 0
     for path, digest, way, role, size in rows:

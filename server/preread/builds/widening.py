@@ -14,7 +14,7 @@ from preread.builds import build, replies
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.dossier import fact_text, markdown, published
 from preread.dossier.published import Published
-from preread.evidence.collect import collect_beyond
+from preread.evidence.collect import collect_novel
 from preread.infra import atomic
 from preread.infra.plural import counted
 from preread.layout import REQUIRED
@@ -62,7 +62,7 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
     begun, manifest = time.time(), found.manifest or Manifest(feature=request.feature)
     as_published = {key: getattr(manifest, key) for key in ("ticket", "scope", "level")}
     asked = request.model_copy(update=as_published)
-    everything, about = await step(collect_beyond, services, asked, manifest.description)
+    everything, about = await step(collect_novel, services, asked, manifest.description)
     drafts = {
         name: markdown.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()
     }

@@ -7,8 +7,8 @@ from preread import inputs
 from preread.dossier import fact_text
 from preread.dossier.fact_text import INVISIBLE
 from preread.evidence import failing_tests
-from preread.evidence.beyond import beyond
 from preread.evidence.files import FileView
+from preread.evidence.novelty import novel_findings
 from preread.evidence.relevance import Relevance
 from preread.evidence.rule import Found, Rule
 from preread.evidence.rules import RULES
@@ -46,14 +46,14 @@ def collect(services: Services, request: Request, *, located: bool = True) -> Ev
     return db.use(services.layout, work)
 
 
-def collect_beyond(services: Services, request: Request, earlier: str) -> tuple[Evidence, Evidence]:
+def collect_novel(services: Services, request: Request, earlier: str) -> tuple[Evidence, Evidence]:
     """All evidence, and of it what is about words that the `earlier` description lacks."""
     services.progress.say("reading the project's files", 0, 5)
     indexer.update(services)
 
     def work(connection: sqlite3.Connection) -> tuple[Evidence, Evidence]:
         view, evidence = _collect(services, request, connection)
-        about = tuple(beyond(view, evidence.findings, earlier))
+        about = tuple(novel_findings(view, evidence.findings, earlier))
         return evidence, evidence.model_copy(update={"findings": about})
 
     return db.use(services.layout, work)

@@ -67,7 +67,7 @@ def finished(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer
 
 def _loaded(event: dict[str, Any], where: Workspace) -> None:
     name = events.input_of(event).get("feature")
-    feature = feature_names.asked(name) if isinstance(name, str) else ""
+    feature = feature_names.feature_of_argument(name) if isinstance(name, str) else ""
     if feature:
         sessions.use_dossier(where.root, where.session, where.rules.served_by(feature))
 

@@ -117,7 +117,7 @@ def _take_in(found: dict[str, Call], block: dict[str, object]) -> None:
         given = block.get("input")
         asked = given.get("feature") if isinstance(given, dict) else None
         if str(block.get("name")).endswith("__load_context") and isinstance(asked, str):
-            found[str(block.get("id"))] = Call(feature_names.asked(asked))
+            found[str(block.get("id"))] = Call(feature_names.feature_of_argument(asked))
     elif block.get("type") == "tool_result":
         call = found.get(str(block.get("tool_use_id")))
         if call is not None:

@@ -41,6 +41,6 @@ def feature_of_text(text: str) -> str:
     return name if name and name not in DEVICES else PROJECT
 
 
-def asked(name: str) -> str:
+def feature_of_argument(name: str) -> str:
     """The feature that a call names; empty when it has no slug."""
     return name if name == PROJECT else slug(name)

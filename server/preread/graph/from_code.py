@@ -106,7 +106,7 @@ def _is_outdated(services: Services, connection: sqlite3.Connection) -> bool:
         ON f.path = n.path WHERE n.kind IN ('file', 'document') AND n.path NOT LIKE '.project/%'"""
     root = str(services.layout.root)
     rows = connection.execute(sql).fetchall()
-    if rows and connection.execute("SELECT 1 FROM past").fetchone() is None:
+    if rows and connection.execute("SELECT 1 FROM commit_history").fetchone() is None:
         return True  # the commits have not been read, or another process is reading them
     return any(
         _stat(f"{root}/{path}") != known if known[0] is not None else _is_new(services, path)

@@ -60,7 +60,7 @@ def update(services: Services, writer: Writer, cited: list[str]) -> None:
     """Update the edges from the history of the cited files."""
     connection = writer.connection
     layout = services.layout
-    row = connection.execute("SELECT state FROM past").fetchone()
+    row = connection.execute("SELECT state FROM commit_history").fetchone()
     stats = [_stat(path) for path in (layout.test_history, layout.results)]
     tickets = connection.execute("SELECT name FROM nodes WHERE kind = 'ticket' ORDER BY name")
     made_of = repr((row, stats, sorted(cited), tickets.fetchall()))

@@ -51,7 +51,7 @@ def update(tree: Tree, connection: sqlite3.Connection) -> None:
     order of the files.
     """
     state, prefix, boundary = _state(tree)
-    row = connection.execute("SELECT state FROM past").fetchone()
+    row = connection.execute("SELECT state FROM commit_history").fetchone()
     if row is not None and row[0] == state:
         return
     # A shallow clone's oldest commits seem to have added every file.
@@ -66,8 +66,8 @@ def update(tree: Tree, connection: sqlite3.Connection) -> None:
             _delete(connection, known.difference(shas))
             _insert(connection, found)
             _place(connection, shas)
-            connection.execute("DELETE FROM past")
-            connection.execute("INSERT INTO past (state) VALUES (?)", (state,))
+            connection.execute("DELETE FROM commit_history")
+            connection.execute("INSERT INTO commit_history (state) VALUES (?)", (state,))
     except sqlite3.OperationalError as error:  # a read-only database: rank by the stored commits
         if error.sqlite_errorcode != sqlite3.SQLITE_READONLY:
             raise

@@ -4,14 +4,14 @@ anyway.
 
 from collections.abc import Iterable
 
-from preread.index.reader import Way
+from preread.index.reader import Treatment
 from preread.project.globs import glob_pattern
 from preread.project.ignores import Attributes
 from preread.roles import left_out, own_role
 from preread.settings import LEFT_OUT
 
 
-class LeftOut:
+class Exclusions:
     """One request's exclusions, from the setting `include` and the project's `.gitattributes`."""
 
     def __init__(self, include: Iterable[str], attributes: Attributes) -> None:
@@ -20,10 +20,10 @@ class LeftOut:
         self._globs = [glob_pattern(glob) for glob in included if glob not in LEFT_OUT]
         self._attributes = attributes
         # When this changes, every file is classified again.
-        self.choice = repr((sorted(included), attributes.key))
+        self.key = repr((sorted(included), attributes.key))
         self._by_text = "".join(kind[0] for kind in LEFT_OUT if kind not in self._kinds)
 
-    def way(self, path: str) -> Way:
+    def treatment(self, path: str) -> Treatment:
         """How to index a file, as far as its path decides it."""
         kind, own = left_out(path), False
         if self._attributes:
@@ -34,10 +34,10 @@ class LeftOut:
             )
         if any(glob.fullmatch(path) for glob in self._globs) or kind in self._kinds:
             role = own_role(path)
-            return Way("source" if role in {"data", "config"} else role, "+")
+            return Treatment("source" if role in {"data", "config"} else role, "+")
         if kind:
-            return Way("generated", "-")
-        return Way(own_role(path), "+" if own else self._by_text)
+            return Treatment("generated", "-")
+        return Treatment(own_role(path), "+" if own else self._by_text)
 
 
 def _declared_kind(declared: dict[str, bool]) -> str:

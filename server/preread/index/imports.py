@@ -121,7 +121,7 @@ def imported_by(connection: sqlite3.Connection, row: int) -> set[int]:
     sql = "SELECT tail, whole FROM links WHERE file = ? AND own = 0"
     found: set[int] = set()
     for tail, whole in connection.execute(sql, (row,)).fetchall():
-        found |= meant(connection, tail, whole)
+        found |= resolve(connection, tail, whole)
     return found - {row}
 
 
@@ -136,18 +136,20 @@ def importers_of(connection: sqlite3.Connection, row: int) -> set[int]:
             "SELECT file, whole FROM links WHERE tail = ? AND own = 0", (tail,)
         ):
             if whole not in known:
-                known[whole] = _can_mean(whole, own) and row in meant(connection, tail, whole)
+                known[whole] = _may_resolve_to(whole, own) and row in resolve(
+                    connection, tail, whole
+                )
             if known[whole]:
                 found.add(file)
     return found - {row}
 
 
-def meant(connection: sqlite3.Connection, tail: str, whole: str) -> set[int]:
+def resolve(connection: sqlite3.Connection, tail: str, whole: str) -> set[int]:
     """The files that a module's name can resolve to; a bare last part must be unambiguous."""
     rows = connection.execute("SELECT file, whole FROM links WHERE tail = ? AND own = 1", (tail,))
-    found = {file for file, name in rows if _can_mean(whole, name)}
+    found = {file for file, name in rows if _may_resolve_to(whole, name)}
     return found if len(found) <= (MAX_ALIKE if "/" in whole else 1) else set()
 
 
-def _can_mean(whole: str, name: str) -> bool:
+def _may_resolve_to(whole: str, name: str) -> bool:
     return name == whole if whole.startswith("/") else name.endswith("/" + whole)

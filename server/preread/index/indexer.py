@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from preread.index import commits, imports, words, workers
-from preread.index.exclusions import LeftOut
+from preread.index.exclusions import Exclusions
 from preread.index.reader import ANALYSIS, UNREAD, UNREADABLE, Order, Read
 from preread.infra import atomic, db
 from preread.infra.locks import FileLock
@@ -25,7 +25,7 @@ LOCK_POLL = 0.1  # seconds between checks for cancellation
 class _Row(NamedTuple):
     id: int
     digest: str
-    way: str
+    treatment: str
 
 
 def update(services: "Services") -> None:
@@ -61,26 +61,26 @@ def _update(
     services: "Services", listed: dict[str, os.stat_result], connection: sqlite3.Connection
 ) -> None:
     files = _not_excluded(services.settings.exclude, listed)
-    left_out = LeftOut(services.settings.include, services.tree.attributes)
-    (chosen,) = connection.execute("SELECT max(choice) FROM chosen").fetchone()
-    is_new_choice = chosen != left_out.choice
-    reclassified = _treated_differently(connection, left_out) if is_new_choice else set()
+    exclusions = Exclusions(services.settings.include, services.tree.attributes)
+    (key,) = connection.execute("SELECT max(key) FROM exclusions").fetchone()
+    is_new_key = key != exclusions.key
+    reclassified = _treated_differently(connection, exclusions) if is_new_key else set()
     changed, gone = _changes(connection, files, reclassified)
     if not changed and not gone:
         return
     rows = _rows(connection, changed)
     with db.transaction(connection):
         _forget(connection, [row.id for row in _rows(connection, gone).values()])
-        if is_new_choice:
-            connection.execute("DELETE FROM chosen")
+        if is_new_key:
+            connection.execute("DELETE FROM exclusions")
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
     orders = [
-        _order(last + n, path, files[path], rows.get(path), left_out)
+        _order(last + n, path, files[path], rows.get(path), exclusions)
         for n, path in enumerate(changed, 1)
     ]
     _read_and_write(services, connection, orders, rows)
-    if is_new_choice:  # only now: an update that was cut short is repeated
-        connection.execute("INSERT INTO chosen (choice) VALUES (?)", (left_out.choice,))
+    if is_new_key:  # only now: an update that was cut short is repeated
+        connection.execute("INSERT INTO exclusions (key) VALUES (?)", (exclusions.key,))
 
 
 def _not_excluded(
@@ -124,10 +124,14 @@ def _read_and_write(
             workers.in_background(lambda batch: _write(connection, batch, rows), batches)
 
 
-def _order(row: int, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut) -> Order:
-    way = left_out.way(path)
-    known = old.digest if old is not None and old.way == way.letters else ""
-    return Order(row, path, info.st_size, info.st_mtime_ns, way.role, way.letters, known)
+def _order(
+    row: int, path: str, info: os.stat_result, old: _Row | None, exclusions: Exclusions
+) -> Order:
+    treatment = exclusions.treatment(path)
+    known = old.digest if old is not None and old.treatment == treatment.letters else ""
+    return Order(
+        row, path, info.st_size, info.st_mtime_ns, treatment.role, treatment.letters, known
+    )
 
 
 def _batches(services: "Services", orders: list[Order]) -> Generator[list[Read], None, None]:
@@ -165,15 +169,15 @@ def _note_unreadable(services: "Services", part: list[Read]) -> None:
 
 def _rows(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, _Row]:
     """The rows of those paths that are indexed."""
-    sql = "SELECT id, digest, way FROM files WHERE path = ?"
+    sql = "SELECT id, digest, treatment FROM files WHERE path = ?"
     found = {path: connection.execute(sql, (path,)).fetchone() for path in paths}
     return {path: _Row(*row) for path, row in found.items() if row is not None}
 
 
-def _treated_differently(connection: sqlite3.Connection, left_out: LeftOut) -> set[str]:
+def _treated_differently(connection: sqlite3.Connection, exclusions: Exclusions) -> set[str]:
     """The files that were indexed differently under other exclusions."""
-    rows = connection.execute("SELECT path, way FROM files")
-    return {path for path, letters in rows if left_out.way(path).letters != letters}
+    rows = connection.execute("SELECT path, treatment FROM files")
+    return {path for path, letters in rows if exclusions.treatment(path).letters != letters}
 
 
 def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _Row]) -> None:
@@ -185,13 +189,14 @@ def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _R
     read = [item for item in found if item.body is not None]
     with db.transaction(connection):
         connection.executemany(
-            "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ?, way = ? WHERE id = ?",
+            "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ?, treatment = ? "
+            "WHERE id = ?",
             [(*item.stat, old[item.path]) for item in same],
         )
         _forget(connection, [old[item.path] for item in read if item.path in old])
         db.insert(
             connection,
-            "files (id, path, size, mtime, trusted, digest, way, role, names, defines)",
+            "files (id, path, size, mtime, trusted, digest, treatment, role, names, defines)",
             [
                 (item.row, item.path, *item.stat, item.role, item.names, item.defines)
                 for item in read

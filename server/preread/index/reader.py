@@ -18,7 +18,7 @@ UNREADABLE = "unreadable: "  # instead of a digest, with the reason
 UNREAD = frozenset({"generated", "data"})  # roles of files whose text is not indexed
 
 
-class Way(NamedTuple):
+class Treatment(NamedTuple):
     """How the index treats one file. When the letters change, the file is read again."""
 
     role: Role
@@ -39,8 +39,8 @@ class Order(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A row of the index. When the content is already indexed, only the fields up to `way` are
-    set.
+    """A row of the index. If its content is already indexed, only the fields up to `treatment`
+    are set.
     """
 
     row: int
@@ -49,7 +49,7 @@ class Read(NamedTuple):
     mtime: int
     trusted: bool
     digest: str
-    way: str
+    treatment: str
     role: str = ""
     names: str = ""  # of definitions, each once, one per line
     defines: int = 0  # definitions and headings
@@ -59,7 +59,7 @@ class Read(NamedTuple):
 
     @property
     def stat(self) -> tuple[int, int, bool, str, str]:
-        return self.size, self.mtime, self.trusted, self.digest, self.way
+        return self.size, self.mtime, self.trusted, self.digest, self.treatment
 
 
 def digest_of(text: str) -> str:
@@ -78,7 +78,7 @@ def read(order: Order, text_of: Callable[[str], str | None]) -> Read:
     stat = (order.row, order.path, order.size, order.mtime, trusted, digest, order.letters)
     if digest == order.known:
         return Read(*stat)
-    role = role_by_text(order.path, Way(order.role, order.letters), text)
+    role = role_by_text(order.path, Treatment(order.role, order.letters), text)
     text = "" if role in UNREAD else text
     names, headings = syntax.names(order.path, text)
     defs = words.bag(" ".join((*names, *headings)))
@@ -88,15 +88,15 @@ def read(order: Order, text_of: Callable[[str], str | None]) -> Read:
     )
 
 
-def role_by_text(path: str, way: Way, text: str) -> Role:
+def role_by_text(path: str, treatment: Treatment, text: str) -> Role:
     """The role of a file by its text too: a generator's mark or very long lines may change it, and
     a helper's folder may have tests.
     """
-    if way.role not in {"source", "test", "support"}:
-        return way.role
-    kind = left_out_by_text(path, text) if way.letters != "+" else ""
-    if kind and kind[0] in way.letters:
+    if treatment.role not in {"source", "test", "support"}:
+        return treatment.role
+    kind = left_out_by_text(path, text) if treatment.letters != "+" else ""
+    if kind and kind[0] in treatment.letters:
         return "generated"
-    if way.role == "support" and may_contain_tests(path) and syntax.outline(path, text).tests:
+    if treatment.role == "support" and may_contain_tests(path) and syntax.outline(path, text).tests:
         return "test"
-    return way.role
+    return treatment.role

@@ -34,12 +34,12 @@ SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
     mtime INTEGER NOT NULL, trusted INTEGER NOT NULL,
-    digest TEXT NOT NULL, way TEXT NOT NULL, role TEXT NOT NULL,
+    digest TEXT NOT NULL, treatment TEXT NOT NULL, role TEXT NOT NULL,
     names TEXT NOT NULL, defines INTEGER NOT NULL, outline BLOB, details BLOB
 );
 CREATE INDEX files_role ON files (role);
-CREATE INDEX files_known ON files (path, size, mtime, trusted, digest, way, role);
-CREATE TABLE chosen (choice TEXT NOT NULL);
+CREATE INDEX files_known ON files (path, size, mtime, trusted, digest, treatment, role);
+CREATE TABLE exclusions (key TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (
     path, defs, body, tokenize = "porter unicode61 tokenchars '_'"
 );
@@ -49,7 +49,7 @@ CREATE TABLE commits (
     place INTEGER NOT NULL, paths TEXT NOT NULL
 );
 CREATE VIRTUAL TABLE messages USING fts5 (text, tokenize = "porter unicode61 tokenchars '_'");
-CREATE TABLE past (state TEXT NOT NULL);
+CREATE TABLE commit_history (state TEXT NOT NULL);
 CREATE TABLE links (
     file INTEGER NOT NULL, tail TEXT NOT NULL, whole TEXT NOT NULL, own INTEGER NOT NULL
 );

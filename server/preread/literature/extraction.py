@@ -139,7 +139,7 @@ def _entity(kind: EntityKind, name: str, rule: str, source: str, line: int | Non
 
 
 def relations(
-    papers: Iterable[Paper], known: Iterable[Entity], said: Iterable[Relation], tell: Tell
+    papers: Iterable[Paper], known: Iterable[Entity], stated: Iterable[Relation], tell: Tell
 ) -> list[Relation]:
     """The relations of documents: cited works, mentions, co-mentions, sentences' statements."""
     every = list(papers)
@@ -158,7 +158,7 @@ def relations(
             for one in references(paper.document)
             if one.title
         ]
-    found += said
+    found += stated
     paths = {paper.path: paper for paper in every}
     named = [one for one in known if one.kind != "WORK"]
     places: dict[str, dict[int, list[Entity]]] = {}
@@ -196,13 +196,13 @@ def _together(paper: Paper, part: int, named: list[Entity]) -> Iterator[Relation
                 )  # fmt: skip
 
 
-def stated(papers: Iterable[Paper], tell: Tell) -> Iterator[Relation]:
+def stated_relations(papers: Iterable[Paper], tell: Tell) -> Iterator[Relation]:
     """The relations that sentences of the documents state."""
     for paper in papers:
         count = len(paper.document.parts)
         for part in range(1, count + 1):
             tell(f"{paper.path}: what it says", part, count)
-            yield from said(paper, part)
+            yield from stated_in_part(paper, part)
 
 
 def _known(one: Reference, titles: dict[str, str]) -> str:
@@ -210,7 +210,7 @@ def _known(one: Reference, titles: dict[str, str]) -> str:
     return titles.get(one.title.casefold(), one.title)
 
 
-def said(paper: Paper, part: int) -> Iterator[Relation]:
+def stated_in_part(paper: Paper, part: int) -> Iterator[Relation]:
     """The relations that sentences of one part state."""
     for line, sentence in passages.sentences(paper.document.parts[part - 1]):
         for rule in RELATIONS:

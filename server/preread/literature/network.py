@@ -81,7 +81,7 @@ class Network(Model):
 
 
 class _Head(Model):
-    """The first line of a graph that is kept; then lines of nodes, then lines of edges."""
+    """The first line of a stored graph; then lines of nodes, then lines of edges."""
 
     years: dict[int, int]
     made: Made
@@ -169,7 +169,7 @@ def _place(layout: Layout, name: str) -> Path:
     return db.place(layout).folder / "literature" / f"{name}.json"
 
 
-def keep(layout: Layout, made: Network) -> str:
+def store(layout: Layout, made: Network) -> str:
     """Store a graph in the cache; returns its name, a digest of the content."""
     nodes, edges = list(_chunks(made.nodes)), list(_chunks(made.edges))
     head = _Head(years=made.years, made=made.made, nodes=len(nodes))
@@ -186,7 +186,7 @@ def _chunks(every: tuple[T, ...]) -> Iterator[tuple[T, ...]]:
     return (every[start : start + CHUNK] for start in range(0, len(every), CHUNK))
 
 
-def kept(layout: Layout, name: str, tell: Tell) -> Network:
+def load(layout: Layout, name: str, tell: Tell) -> Network:
     """Load a graph by name. Raises E_NOT_FOUND."""
     data = plain_bytes(_place(layout, name)) if ID.fullmatch(name) else None
     with suppress(ValidationError):  # written by an older version
@@ -200,7 +200,7 @@ def kept(layout: Layout, name: str, tell: Tell) -> Network:
 
 
 def _read(lines: list[bytes], tell: Tell) -> Network:
-    """The graph of what `keep` wrote."""
+    """The graph of what `store` wrote."""
     head = _Head.model_validate_json(lines[0])
     nodes: list[Entity] = []
     edges: list[Link] = []

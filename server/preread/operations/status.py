@@ -109,7 +109,7 @@ def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus
     found = {one.feature: one for one in _kept(looks, names)}
     with db.shared(services.layout):
         looked = [_status(services, name, build_key_of) for name in names if name not in found]
-    looks.keep(
+    looks.put(
         CachedCheck(manifest, one.model_dump_json(exclude={"age"}))
         for one, manifest in looked
         if one.fresh
@@ -135,7 +135,7 @@ def _signature(services: Services) -> str | None:
 
 def _kept(looks: CheckCache, names: list[str]) -> Iterator[DossierStatus]:
     """What is known of dossiers that nothing has changed of since they were looked at."""
-    for text in looks.kept(names).values():
+    for text in looks.get(names).values():
         with suppress(ValueError, TypeError):  # the database may be damaged
             one = DossierStatus.model_validate({**json.loads(text), "age": None})
             yield one.model_copy(update={"age": _age(one.run)})

@@ -19,7 +19,7 @@ MAX_COMMITS = 8
 MAX_LINE = 140  # characters of a changed line; a longer one is not shown
 MIN_LINE = 8
 MAX_PAIRS = 400  # of lines that are compared in one commit
-ALIKE = 0.6  # from this likeness on, a line was changed rather than replaced
+ALIKE = 0.6  # from this similarity on, a line was changed rather than replaced
 # Lines of a message that say nothing about the change.
 FORMAL = re.compile(
     r"(?i)^(?:[\w-]+-by|pr-url|change-id|refs?|closes|fixes|resolves):.*$", re.MULTILINE

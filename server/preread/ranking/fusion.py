@@ -12,10 +12,10 @@ from preread.ranking.search import Lookup, Search
 from preread.ranking.signals import (
     commits,
     imports,
-    likeness,
     mentions,
     names,
     passages,
+    semantic,
     text,
     uses,
 )
@@ -89,7 +89,7 @@ SECOND_PASS: tuple[Signal, ...] = (  # these start from the best files of the fi
     Signal("named after sources", names.named_after_sources, "it is named like a source above"),
     Signal("imports sources", imports.imports_sources, "it imports a source above"),
     Signal("mentions sources", uses.mentions_sources, "it mentions a source above"),
-    Signal(MEANING, likeness.similar_names, "its names mean something similar"),
+    Signal(MEANING, semantic.similar_names, "its names mean something similar"),
 )
 # Signals that add no files and only reorder them.
 PRIORS = frozenset({"words of its folder's past", "changed of late", "same folder"})

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from preread.syntax.captures import Captured
 from preread.syntax.grammars import Source
-from preread.syntax.marks import is_inherited, states_of, without_given
+from preread.syntax.markers import is_inherited, states_of, without_injected
 from preread.syntax.model import Member, Symbol, TestCase
-from preread.syntax.opened import FUNCTIONS, KINDS, TYPES, Opened
+from preread.syntax.open_node import FUNCTIONS, KINDS, TYPES, OpenNode
 from preread.syntax.signatures import end_of, line_at, name_of, signature_of, split_name
 from preread.syntax.text import comment_text, first_sentence, nested, without_tags
 
@@ -33,7 +33,7 @@ class DefinitionReader:
         self._symbols: list[tuple[int, Symbol]] = []  # with start offsets
         self._tests: list[tuple[int, TestCase]] = []
         self.constants: list[Member] = []
-        self._open = [Opened("file", "", len(source.data) + 1)]
+        self._open = [OpenNode("file", "", len(source.data) + 1)]
         self._above: list[Captured] = []  # consecutive comments and decorators
         self._seen: set[tuple[int, ...]] = set()  # spans already captured
         self._aliases: set[str] = set()
@@ -94,13 +94,13 @@ class DefinitionReader:
         if kind is None or around.kind == "anonymous" or not self._is_first(entry, name):
             return
         if kind == "constant" and around.in_function:  # a variable
-            self._open.append(Opened("anonymous", "", entry.end))
+            self._open.append(OpenNode("anonymous", "", entry.end))
             return
         words = name_of(self.source, entry, name)
         if words:
-            self._push(self._opened_definition(entry, kind, words), entry)
+            self._push(self._open_definition(entry, kind, words), entry)
 
-    def _opened_definition(self, entry: Captured, kind: str, words: str) -> Opened:
+    def _open_definition(self, entry: Captured, kind: str, words: str) -> OpenNode:
         """The node of a definition, with its place among the open ones."""
         around, owner = self._open[-1], entry.part("owner")
         outer, last = split_name(words)
@@ -110,38 +110,38 @@ class DefinitionReader:
         if kind == "function" and (outer or around.kind in TYPES or around.kind == "type-scope"):
             kind = "method"
         inside = nested(container, last) if kind != "type" or entry.part("body") else container
-        opened = Opened(kind, last, entry.end, container, inside)
-        opened.in_function = kind in FUNCTIONS or (around.in_function and kind not in TYPES)
-        opened.group = opened.group_inside = around.group_inside
+        node = OpenNode(kind, last, entry.end, container, inside)
+        node.in_function = kind in FUNCTIONS or (around.in_function and kind not in TYPES)
+        node.group = node.group_inside = around.group_inside
         if kind in TYPES:
-            opened.group_inside = nested(around.group_inside, last)
-        return opened
+            node.group_inside = nested(around.group_inside, last)
+        return node
 
     def _scope(self, entry: Captured) -> None:
         around = self._open[-1]
         if entry.role == "anonymous" or around.kind == "anonymous":
-            self._open.append(Opened("anonymous", "", entry.end))
+            self._open.append(OpenNode("anonymous", "", entry.end))
             return
-        node = entry.part("name")
-        name = self.source.fold(node).partition("<")[0].strip() if node is not None else ""
+        named = entry.part("name")
+        name = self.source.fold(named).partition("<")[0].strip() if named is not None else ""
         kind = "type-scope" if entry.role == "scope.type" else "scope"
-        opened = Opened(kind, name, entry.end, around.inside, nested(around.inside, name))
-        opened.group_inside = nested(around.group_inside, name)
-        opened.inherits = around.inherits
-        opened.in_function = around.in_function
-        self._open.append(opened)
+        node = OpenNode(kind, name, entry.end, around.inside, nested(around.inside, name))
+        node.group_inside = nested(around.group_inside, name)
+        node.inherits = around.inherits
+        node.in_function = around.in_function
+        self._open.append(node)
 
     def _test(self, entry: Captured) -> None:
         if not self._declares_test(entry):
             return
         runner = entry.part("runner")
         states = states_of(self.source.fold(runner, 400)) if runner is not None else []
-        opened = self._opened_test(entry)
-        opened.marks = [*states, *self._other_marks(entry)]
-        self._push(opened, entry)
-        if opened.kind == "group":
+        node = self._open_test(entry)
+        node.markers = [*states, *self._other_markers(entry)]
+        self._push(node, entry)
+        if node.kind == "group":
             states = [f"describe{mark}" if mark[0] == "." else mark for mark in states]
-            opened.inherits = [*states, *opened.inherits]
+            node.inherits = [*states, *node.inherits]
 
     def _declares_test(self, entry: Captured) -> bool:
         """Whether a capture is a test or group where it is; records it."""
@@ -152,52 +152,52 @@ class DefinitionReader:
             return False
         return around.kind != "anonymous" and self._is_first(entry, entry.part("name"), alone=True)
 
-    def _opened_test(self, entry: Captured) -> Opened:
+    def _open_test(self, entry: Captured) -> OpenNode:
         """The node of a test or group, with its place among the open ones."""
         around, body, owner = self._open[-1], entry.part("body"), entry.part("owner")
         kind = "group" if entry.role == "test.group" else "test"
         name = name_of(self.source, entry, entry.part("name")) or self.source.fold(entry.node, 80)
         end = max(entry.end, body.end_byte if body is not None else 0)
         group = self.source.fold(owner) if owner is not None else around.group_inside
-        opened = Opened(kind, name, end, around.inside, around.inside, group)
+        node = OpenNode(kind, name, end, around.inside, around.inside, group)
         if entry.role == "test" and entry.part("runner") is None:
-            opened.inside = nested(around.inside, name)
-        opened.group_inside = nested(group, name, " > ")
-        opened.in_function = True
-        opened.is_test = kind == "test"
-        return opened
+            node.inside = nested(around.inside, name)
+        node.group_inside = nested(group, name, " > ")
+        node.in_function = True
+        node.is_test = kind == "test"
+        return node
 
-    def _other_marks(self, entry: Captured) -> list[str]:
-        """The marks of a test besides those in its runner's name."""
-        marks = [self.source.fold(mark) for mark in entry.parts.get("mark", ())]
+    def _other_markers(self, entry: Captured) -> list[str]:
+        """The markers of a test besides those in its runner's name."""
+        markers = [self.source.fold(mark) for mark in entry.parts.get("mark", ())]
         chained = entry.part("chained")
         if chained is not None:
-            marks.append(self.source.fold_between(chained.end_byte, entry.end))
-        return marks
+            markers.append(self.source.fold_between(chained.end_byte, entry.end))
+        return markers
 
-    def _push(self, opened: Opened, entry: Captured) -> None:
+    def _push(self, node: OpenNode, entry: Captured) -> None:
         """Open a node, with the comments and decorators above it."""
-        opened.found, opened.begin = entry, entry.start
+        node.found, node.begin = entry, entry.start
         around = self._open[-1]
         above = self._above if self._is_adjacent(self._above, entry.start) else []
         for leading in above:
             if leading.role.startswith("comment"):
-                opened.comments.append(comment_text(self.source.text(leading.node)))
-                is_test = leading.role == "comment.test" and opened.kind in ("function", "method")
-                opened.is_test = opened.is_test or is_test
+                node.comments.append(comment_text(self.source.text(leading.node)))
+                is_test = leading.role == "comment.test" and node.kind in ("function", "method")
+                node.is_test = node.is_test or is_test
             else:
-                self._decorate(opened, leading)
+                self._decorate(node, leading)
         self._above = []
-        opened.inherits = [*filter(is_inherited, opened.decorators), *around.inherits]
-        self._open.append(opened)
+        node.inherits = [*filter(is_inherited, node.decorators), *around.inherits]
+        self._open.append(node)
 
-    def _decorate(self, opened: Opened, entry: Captured) -> None:
+    def _decorate(self, node: OpenNode, entry: Captured) -> None:
         """Add a decorator, unless it only marks a function as a test."""
         text = self.source.fold(entry.node)
-        if entry.role != "decorator.test" or "(" in text or opened.kind not in FUNCTIONS:
-            opened.decorators.append(text)
-        if entry.role == "decorator.test" and opened.kind in ("function", "method"):
-            opened.is_test = True
+        if entry.role != "decorator.test" or "(" in text or node.kind not in FUNCTIONS:
+            node.decorators.append(text)
+        if entry.role == "decorator.test" and node.kind in ("function", "method"):
+            node.is_test = True
 
     def _is_first(self, entry: Captured, name: "Node | None", *, alone: bool = False) -> bool:
         """Whether no earlier pattern captured this node with this name; records it."""
@@ -280,7 +280,7 @@ class DefinitionReader:
 
     # Closed nodes
 
-    def _add_symbol(self, closed: Opened, entry: Captured) -> None:
+    def _add_symbol(self, closed: OpenNode, entry: Captured) -> None:
         value = entry.part("value")
         kind = KINDS[closed.kind]
         doc = closed.docstring or "\n".join(closed.comments)
@@ -300,12 +300,12 @@ class DefinitionReader:
             owner = closed.container.rpartition(".")[2]
             self.constants.append(Member(closed.name, text, start, owner, "constant"))
 
-    def _add_test(self, closed: Opened, entry: Captured) -> None:
+    def _add_test(self, closed: OpenNode, entry: Captured) -> None:
         above = self._open[1:]
         outer = [*self._open[0].inherits, *(above[-1].inherits if above else ())]
-        params = without_given(closed.decorators + outer, closed.params)
-        marks = tuple(dict.fromkeys((*closed.decorators, *closed.marks, *outer, *closed.skips)))
+        params = without_injected(closed.decorators + outer, closed.params)
+        markers = tuple(dict.fromkeys((*closed.decorators, *closed.markers, *outer, *closed.skips)))
         start = line_at(self.source, entry.node, closed.begin)
         end, group = end_of(entry), closed.group
-        test = TestCase(closed.name, start, end, group, tuple(params), marks)
+        test = TestCase(closed.name, start, end, group, tuple(params), markers)
         self._tests.append((entry.start, test))

@@ -32,7 +32,7 @@ class TestCase(NamedTuple):
     end: int
     group: str  # class name, or "describe > describe"
     params: tuple[str, ...]  # fixtures asked for
-    marks: tuple[str, ...]  # decorators, ".skip", "t.Skip(…)" and the like, as written
+    markers: tuple[str, ...]  # decorators, ".skip", "t.Skip(…)" and the like, as written
 
 
 TestCase.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it by its name

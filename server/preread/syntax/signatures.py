@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from preread.syntax.captures import Captured
 from preread.syntax.grammars import Source, first_line, last_line
-from preread.syntax.opened import TYPES
+from preread.syntax.open_node import TYPES
 from preread.syntax.text import unquoted
 
 if TYPE_CHECKING:

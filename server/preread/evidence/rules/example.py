@@ -10,7 +10,7 @@ from preread.evidence.view import Test, View
 MIN_LINES, MAX_LINES = 4, 12
 MAX_LINE = 110  # characters
 SHARED = 0.3  # of the tests make a call: it is how they are written
-LEFT_OUT = ("skip", "xfail", "todo", "ignore", "disable", "pending")  # marks of all runners
+LEFT_OUT = ("skip", "xfail", "todo", "ignore", "disable", "pending")  # markers of all runners
 
 
 def find(view: View) -> Iterator[Found]:
@@ -42,10 +42,10 @@ def _start(one: Test) -> int:
         start -= 1
     above = lines[start - 2].strip() if start > 1 else ""
     own = lines[start - 1 : one.case.end]
-    marks = " ".join((*one.case.marks, *lines[start - 1 : one.case.start])).lower()
+    markers = " ".join((*one.case.markers, *lines[start - 1 : one.case.start])).lower()
     fits = MIN_LINES <= len(own) <= MAX_LINES and max(map(len, own)) <= MAX_LINE
     cut = above.startswith((")", "]"))  # the end of a decorator of several lines
-    return start if fits and not cut and not any(word in marks for word in LEFT_OUT) else 0
+    return start if fits and not cut and not any(word in markers for word in LEFT_OUT) else 0
 
 
 RULE = Rule(

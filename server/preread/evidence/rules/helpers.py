@@ -50,8 +50,10 @@ def _users(view: View) -> dict[_Name, list[Test]]:
     """What the tests call or ask for by name, with the tests that do."""
     found: dict[_Name, list[Test]] = defaultdict(list)
     for test in view.main_cases:
-        marks = (re.findall(r"[\"'](\w+)", mark) for mark in test.case.marks if "fixture" in mark)
-        asked = (*test.case.params, *(name for mark in marks for name in mark))
+        markers = (
+            re.findall(r"[\"'](\w+)", mark) for mark in test.case.markers if "fixture" in mark
+        )
+        asked = (*test.case.params, *(name for mark in markers for name in mark))
         names = {_Name(name, is_fixture=True) for name in asked}
         for call in test.file.calls_between(test.case.start, test.case.end):
             if match := CALLED.match(call.callee):

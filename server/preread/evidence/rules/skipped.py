@@ -1,4 +1,4 @@
-"""Tests of the feature that are skipped, expected to fail or not trusted, by their marks."""
+"""Tests of the feature that are skipped, expected to fail or not trusted, by their markers."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class _Marked(NamedTuple):
 
 
 def find(view: View) -> Iterator[Found]:
-    """The marks in the order of their best test, each with the tests that have it."""
+    """The markers in the order of their best test, each with the tests that have it."""
     if not view.cases:
         return
     best = view.cases[0].score or 1.0
@@ -48,7 +48,7 @@ def find(view: View) -> Iterator[Found]:
 
 def _marked(test: Test) -> _Marked | None:
     """The first mark of a test that says it is not run or not trusted."""
-    for mark in test.case.marks:
+    for mark in test.case.markers:
         name = mark.partition("(")[0].rstrip("]!")
         if any(map(MARK.match, re.split(r"[^A-Za-z_]+", name))):
             return _placed(test, mark)

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from preread.documents import shelf
+from preread.documents import catalog
 from preread.errors import PrereadError
 from preread.models import Model
 from preread.operations.documents.entries import Entry, entry
@@ -34,7 +34,7 @@ async def list_(context: Context, _: ListRequest) -> ListReply:
 
 
 def _list(services: Services) -> ListReply:
-    known = shelf.loaded(services.layout)
+    known = catalog.loaded(services.layout)
     return ListReply(documents=tuple(_listed(services, *pair) for pair in known.items()))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field
 
 from preread import passages
-from preread.documents import reading, shelf
+from preread.documents import catalog, reading
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
@@ -65,7 +65,7 @@ def _load(services: Services, context: Context, request: LoadRequest) -> LoadRep
             failed.append(
                 Failed(path=shown, code=error.code, message=error.message, hint=error.hint)
             )
-    shelf.add(services.layout, {one.path: one.digest for one in found})
+    catalog.add(services.layout, {one.path: one.digest for one in found})
     passages.index(services)
     following = f"Read it: `preread read {shlex.quote(found[0].path)}`" if found else ""
     return LoadReply(documents=tuple(found), failed=tuple(failed), next=following)
@@ -75,7 +75,7 @@ def _places(services: Services, context: Context, paths: tuple[str, ...]) -> lis
     """The files to load. Raises E_NOT_FOUND; E_NOT_ALLOWED for what an agent may not copy."""
     layout = services.layout
     if not paths:
-        return [layout.inside(path) for path in shelf.loaded(layout)]
+        return [layout.inside(path) for path in catalog.loaded(layout)]
     found = []
     for path in paths:
         place = Path(os.path.realpath(Path(context.start, os.path.expanduser(path))))  # noqa: PTH111
@@ -85,7 +85,7 @@ def _places(services: Services, context: Context, paths: tuple[str, ...]) -> lis
                 f"{path} is outside of the project, and an agent cannot copy it into it.",
                 f"A person can: `preread documents {path}` in a terminal",
             )
-        found += shelf.files_at(place)
+        found += catalog.files_at(place)
     for place in found:
         reading.known_kind(place.name)
     return list(dict.fromkeys(found))
@@ -108,7 +108,7 @@ def _inside(services: Services, place: Path) -> str:
             f"{place} is larger than {reading.MAX_BYTES // 1_000_000} MB.",
             details={"path": str(place), "reason": "size"},
         )
-    copy = layout.documents / shelf.copy_name(place, data)
+    copy = layout.documents / catalog.copy_name(place, data)
     if plain_bytes(layout.real(copy)) != data:
         atomic.write(copy, data, durable=True)
     return layout.relative(copy)
@@ -123,12 +123,12 @@ def _preview(services: Services, context: Context, request: LoadRequest) -> Prev
     places = _places(services, context, request.paths)
     outside = [place for place in places if not place.is_relative_to(layout.root)]
     copies = [
-        Change(path=layout.relative(layout.documents / shelf.copy_name(place, data)), diff="")
+        Change(path=layout.relative(layout.documents / catalog.copy_name(place, data)), diff="")
         for place in outside
         if (data := plain_bytes(place, reading.MAX_BYTES)) is not None
     ]
     digests = [hashlib.sha256(plain_bytes(place) or b"").hexdigest() for place in places]
-    is_new = set(digests) - set(shelf.loaded(layout).values())
+    is_new = set(digests) - set(catalog.loaded(layout).values())
     listed = [Change(path=layout.relative(layout.loaded), diff="")] if is_new else []
     return Preview(changes=(*copies, *listed))
 

@@ -68,7 +68,7 @@ async def analyse(context: Context, request: AnalyseRequest) -> AnalyseReply:
 
 def _analyse(services: Services, request: AnalyseRequest) -> AnalyseReply:
     tell = services.progress.tick
-    found = network.kept(services.layout, request.graph, tell)
+    found = network.load(services.layout, request.graph, tell)
     tell(f"measuring {request.analysis_type}")
     rows, is_exact = MEASURED.get(request.analysis_type, _ranked)(found, request, tell)
     edges = _edges(found, request, rows) if request.output_format == "graph" else ()

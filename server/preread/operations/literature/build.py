@@ -39,7 +39,7 @@ async def build(context: Context, request: shared.Wanted) -> BuildReply:
 
 def _build(services: Services, context: Context, request: shared.Wanted) -> BuildReply:
     read, found = shared.network_of(context, services, request)
-    name = network.keep(services.layout, found)
+    name = network.store(services.layout, found)
     return BuildReply(
         graph=name,
         nodes=len(found.nodes),

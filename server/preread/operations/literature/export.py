@@ -34,7 +34,7 @@ async def export(context: Context, request: ExportRequest) -> ExportReply:
 
 def _export(services: Services, request: ExportRequest) -> ExportReply:
     tell = services.progress.tick
-    found = network.kept(services.layout, request.graph, tell)
+    found = network.load(services.layout, request.graph, tell)
     tell(f"writing {request.format}")
     if request.format in exports.OF_GRAPH:
         return ExportReply(text=exports.OF_GRAPH[request.format](found, tell), made=found.made)

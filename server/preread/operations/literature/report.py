@@ -50,7 +50,7 @@ async def report(context: Context, request: ReportRequest) -> ReportReply:
 
 def _report(services: Services, request: ReportRequest) -> ReportReply:
     tell = services.progress.tick
-    return written(network.kept(services.layout, request.graph, tell), tell)
+    return written(network.load(services.layout, request.graph, tell), tell)
 
 
 def written(found: Network, tell: Tell) -> ReportReply:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
-from preread.documents import reading, shelf
+from preread.documents import catalog, reading
 from preread.errors import PrereadError
 from preread.literature import extraction, network, rules
 from preread.literature.extraction import Paper
@@ -88,9 +88,9 @@ def _wanted(services: Services, paths: Iterable[str]) -> list[str]:
     for path in named:
         place = layout.real(layout.inside(path))
         is_folder = place.is_dir()
-        found += map(layout.relative, shelf.files_at(place)) if is_folder else [path]
+        found += map(layout.relative, catalog.files_at(place)) if is_folder else [path]
     if not named:
-        found = list(shelf.loaded(layout))
+        found = list(catalog.loaded(layout))
     if found:
         return list(dict.fromkeys(found))
     missing = f"There are no documents in {named[0]}." if named else "No documents were loaded."
@@ -119,7 +119,7 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
     else:
         terms = schema(services, request).vocabulary()
         named = extraction.entities(_each(services, every, "what it names"), terms, sure, tell)
-        said = extraction.stated(_each(services, every, "what it says"), tell)
+        said = extraction.stated_relations(_each(services, every, "what it says"), tell)
     made = Made(
         documents=digests,
         unread=unread,

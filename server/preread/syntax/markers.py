@@ -1,4 +1,4 @@
-"""Marks of tests, as written: from names, decorators and runner calls."""
+"""Markers of tests, as written: from names, decorators and runner calls."""
 
 import re
 
@@ -23,7 +23,7 @@ _PATCH = re.compile(
 
 
 def states_of(runner: str) -> list[str]:
-    """The marks in the name of the function that declares a test."""
+    """The markers in the name of the function that declares a test."""
     head = _PENDING.match(runner)
     return ([head[1]] if head else []) + [found[0] for found in _STATE.finditer(runner)]
 
@@ -33,18 +33,18 @@ def is_inherited(decorator: str) -> bool:
     return _INHERITED.search(decorator) is not None
 
 
-def without_given(decorators: list[str], params: list[str]) -> list[str]:
+def without_injected(decorators: list[str], params: list[str]) -> list[str]:
     """A test's parameters without those set by its decorators."""
     if not params or not decorators:
         return params
-    given = {
+    injected = {
         name
         for text in decorators
         for found in _PARAMETRIZED.findall(text)
         for name in _words(found)
     }
     patches = sum(1 for text in decorators if _PATCH.match(text))
-    return [name for name in params[patches:] if name not in given]
+    return [name for name in params[patches:] if name not in injected]
 
 
 def _words(text: str) -> list[str]:

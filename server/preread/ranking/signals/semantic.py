@@ -11,7 +11,7 @@ def similar_names(search: Search) -> dict[str, float]:
     lookup = search.lookup
     paths = [*dict.fromkeys((*search.fused, *sorted(search.rows)))][:MAX_FILES]
     texts = (_text(path, lookup.names_of(search.rows[path])) for path in paths)
-    found = meaning.likenesses(lookup.text.strip() or " ".join(lookup.weights), texts)
+    found = meaning.similarities_to(lookup.text.strip() or " ".join(lookup.weights), texts)
     rows = zip(paths, found or (), strict=False)
     return {path: value for path, value in rows if value >= meaning.MIN_SIMILARITY}
 

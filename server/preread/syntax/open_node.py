@@ -1,4 +1,4 @@
-"""The open node at a position while definitions are extracted."""
+"""Nodes of the syntax tree that are open while definitions are extracted."""
 
 from dataclasses import dataclass, field
 
@@ -24,8 +24,8 @@ KINDS: dict[str, SymbolKind] = {
 
 
 @dataclass(slots=True)
-class Opened:
-    """A node that is open up to the offset `end`."""
+class OpenNode:
+    """A node of the syntax tree, open up to the offset `end`."""
 
     kind: str  # of a symbol, or "file", "scope", "anonymous", "test", "group"
     name: str
@@ -42,6 +42,6 @@ class Opened:
     decorators: list[str] = field(default_factory=list)
     docstring: str = ""
     params: list[str] = field(default_factory=list)
-    marks: list[str] = field(default_factory=list)
+    markers: list[str] = field(default_factory=list)
     skips: list[str] = field(default_factory=list)  # calls in a test that skip it
-    inherits: list[str] = field(default_factory=list)  # marks for all tests inside
+    inherits: list[str] = field(default_factory=list)  # markers for all tests inside

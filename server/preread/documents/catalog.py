@@ -1,4 +1,4 @@
-"""The loaded documents, and copies of those from outside the project."""
+"""The loaded documents: which, with what content, and copies of those from outside the project."""
 
 import hashlib
 import json

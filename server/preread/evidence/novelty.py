@@ -1,4 +1,4 @@
-"""What a description asks for beyond an earlier one: the findings that are about its new words."""
+"""Findings about what a description asks for and an earlier one did not."""
 
 from collections.abc import Iterable
 
@@ -10,8 +10,8 @@ from preread.models import Finding
 MIN_SHARE = 0.3  # of the weight of the new words: one of the three that weigh most is enough
 
 
-def beyond(view: View, findings: Iterable[Finding], earlier: str) -> list[Finding]:
-    """The findings about words that `earlier` lacks, most about them first."""
+def novel_findings(view: View, findings: Iterable[Finding], earlier: str) -> list[Finding]:
+    """The findings about words that `earlier` lacks, the most relevant first."""
     new = words.stems_of(view.request.description) - words.stems_of(earlier)
     new -= view.relevance.feature
     weights = {stem: weight for stem, weight in view.relevance.weights.items() if stem in new}
