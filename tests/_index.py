@@ -83,7 +83,7 @@ def fresh(root: Path) -> dict[str, tuple[object, ...]]:
 def whole(root: Path) -> list[list[tuple[object, ...]]]:
     """The tables of files, words and links, but for when the files were written."""
     words = "SELECT rowid, path, defs, body FROM words ORDER BY rowid"
-    files = "SELECT id, path, size, digest, way, role, names, defines FROM files ORDER BY id"
+    files = "SELECT id, path, size, digest, treatment, role, names, defines FROM files ORDER BY id"
     links = "SELECT * FROM links ORDER BY file, own DESC, whole"
     return db.use(
         services(root).layout,

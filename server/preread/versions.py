@@ -80,13 +80,13 @@ def _marks(services: Services) -> tuple[object, ...]:
 def _contents(services: Services, connection: sqlite3.Connection) -> Iterator[str]:
     """The contents of the files and of the history."""
     yield from (past for (past,) in connection.execute("SELECT state FROM commit_history"))
-    rows = connection.execute("SELECT path, digest, way, role, size FROM files ORDER BY path")
+    rows = connection.execute("SELECT path, digest, treatment, role, size FROM files ORDER BY path")
     files, hashed = services.tree.files, 0
-    for path, digest, way, role, size in rows:
+    for path, digest, treatment, role, size in rows:
         info = files.get(path)
         if info is None:  # another process has updated the index since
             continue
-        yield f"{path} {digest} {way} {role} {size}"
+        yield f"{path} {digest} {treatment} {role} {size}"
         if digest not in _UNREAD:
             continue
         hashed += 1

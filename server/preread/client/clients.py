@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from preread.models import Model
 
 
-class AsyncClient(AsyncOperations):
-    """Preread on one project, to be entered with `async with`.
-
-    Without a `transport`, operations run in this process. `environ` are its variables.
-    """
+class _Connection:
+    """One project, by one of the transports."""
 
     def __init__(
         self,
@@ -33,8 +30,6 @@ class AsyncClient(AsyncOperations):
     ) -> None:
         environ = os.environ if environ is None else environ
         self._transport = transport or transports.in_process(project, environ)
-        self._stack = AsyncExitStack()
-        self._send: Send | None = None
 
     @classmethod
     def over_stdio(
@@ -68,7 +63,17 @@ class AsyncClient(AsyncOperations):
         folder = str(Path(project).absolute())
         return cls(transport=transports.http("http://preread", "", folder, path))
 
+
+class AsyncClient(_Connection, AsyncOperations):
+    """Preread on one project, to be entered with `async with`.
+
+    Without a `transport`, operations run in this process. `environ` are its variables.
+    """
+
+    _send: Send | None = None
+
     async def __aenter__(self) -> "Self":
+        self._stack = AsyncExitStack()
         self._send = await self._stack.enter_async_context(self._transport())
         return self
 
@@ -93,55 +98,15 @@ class AsyncClient(AsyncOperations):
                 return cast("Model", end.value)
 
 
-class Client(Operations):
+class Client(_Connection, Operations):
     """Preread on one project, for code that does not use `async`; enter it with `with`."""
 
-    def __init__(
-        self,
-        project: str | Path = ".",
-        *,
-        transport: Transport | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        self._client = AsyncClient(project, transport=transport, environ=environ)
-        self._stack = ExitStack()
-        self._portal: Any = None  # anyio's, whose import takes time
-
-    @classmethod
-    def over_stdio(
-        cls,
-        project: str | Path = ".",
-        *,
-        command: tuple[str, ...] = (),
-        era: transports.Era = "auto",
-        environ: Mapping[str, str] | None = None,
-    ) -> "Self":
-        """A client of `preread mcp`, or of another command that serves MCP, in its own process."""
-        environ = os.environ if environ is None else environ
-        return cls(project, transport=transports.stdio(project, environ, command, era))
-
-    @classmethod
-    def over_http(cls, url: str, token: str, *, namespace: str = "") -> "Self":
-        """A client of a daemon, with a token of `preread token new`."""
-        return cls(transport=transports.http(url, token, namespace))
-
-    @classmethod
-    def over_websocket(cls, url: str, token: str, *, namespace: str = "") -> "Self":
-        """A client of a daemon over one WebSocket, with a token of `preread token new`."""
-        return cls(transport=transports.websocket(url, token, namespace))
-
-    @classmethod
-    def over_socket(
-        cls, project: str | Path = ".", *, environ: Mapping[str, str] | None = None
-    ) -> "Self":
-        """A client of this user's daemon, over its Unix socket."""
-        path = places.http_socket(os.environ if environ is None else environ)
-        folder = str(Path(project).absolute())
-        return cls(transport=transports.http("http://preread", "", folder, path))
+    _portal: Any = None  # anyio's, whose import takes time
 
     def __enter__(self) -> "Self":
         from anyio.from_thread import start_blocking_portal
 
+        self._client = AsyncClient(transport=self._transport)
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
             stack.enter_context(portal.wrap_async_context_manager(self._client))

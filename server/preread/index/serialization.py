@@ -3,18 +3,8 @@
 import json
 from typing import Any, NamedTuple, TypeVar
 
-from preread.syntax import (
-    Attribute,
-    Call,
-    Comment,
-    Details,
-    Import,
-    Member,
-    Outline,
-    Raise,
-    Symbol,
-    TestCase,
-)
+from preread import syntax
+from preread.syntax import Details, Outline
 
 Whole = TypeVar("Whole", Outline, Details)
 
@@ -39,8 +29,8 @@ def _kinds(*records: type) -> tuple[_Kind, ...]:
 
 
 KINDS = {
-    Outline: _kinds(Symbol, TestCase, Import),
-    Details: _kinds(Call, Comment, Member, Raise, Attribute),
+    Outline: _kinds(syntax.Symbol, syntax.TestCase, syntax.Import),
+    Details: _kinds(syntax.Call, syntax.Comment, syntax.Member, syntax.Raise, syntax.Attribute),
 }
 
 

@@ -1,8 +1,16 @@
 """Files that ship with the package: next to it in a checkout, inside it in a wheel."""
 
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1]
+# Jinja's options for TOML, gate rules and prompts.
+PLAIN_TEXT: dict[str, Any] = {
+    "autoescape": False,
+    "keep_trailing_newline": True,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+}
 
 
 def folder(name: str) -> Path:
@@ -23,12 +31,9 @@ def render(template: str, values: dict[str, object]) -> str:
     """Render the template at this path below `prompts/`; an undefined variable is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    environment = Environment(  # noqa: S701 - no HTML
         loader=FileSystemLoader(folder("prompts")),
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - TOML, gate rules and prompts are not HTML
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        **PLAIN_TEXT,
     )
     return environment.get_template(template).render(values)

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from preread.infra.assets import PLAIN_TEXT
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -95,10 +97,7 @@ def _sandbox(templates: Mapping[str, Template]) -> "ImmutableSandboxedEnvironmen
     environment = ImmutableSandboxedEnvironment(
         loader=FunctionLoader(source),
         undefined=StrictUndefined,
-        autoescape=False,  # prompts are not HTML
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        **PLAIN_TEXT,
     )
     # Rendering must be deterministic.
     del environment.globals["lipsum"], environment.filters["random"]
