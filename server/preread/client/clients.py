@@ -3,6 +3,7 @@
 import os
 from collections.abc import Generator, Mapping
 from contextlib import AsyncExitStack, ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -103,10 +104,13 @@ class Client(_Connection, Operations):
 
     _portal: Any = None  # anyio's, whose import takes time
 
+    @cached_property
+    def _client(self) -> AsyncClient:
+        return AsyncClient(transport=self._transport)
+
     def __enter__(self) -> "Self":
         from anyio.from_thread import start_blocking_portal
 
-        self._client = AsyncClient(transport=self._transport)
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
             stack.enter_context(portal.wrap_async_context_manager(self._client))
