@@ -105,6 +105,10 @@ class Section:
     def facts(self) -> tuple[Fact, ...]:
         return tuple(item for item in self.items if isinstance(item, Fact))
 
+    @property
+    def fences(self) -> tuple[Fence, ...]:
+        return tuple(item for item in self.items if isinstance(item, Fence))
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

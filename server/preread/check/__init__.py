@@ -1,6 +1,7 @@
 """Check drafts: apply the format rules, look up every source, compute states, fit the budget."""
 
-from preread.check.check import CONFIDENCE, check, check_unbudgeted
+from preread.check.check import check, check_unbudgeted
+from preread.check.checker import CONFIDENCE
 from preread.check.drafts import People, read_staged, with_user_facts
 from preread.check.lookups import only_said
 

@@ -1,5 +1,6 @@
 """Fit a dossier into its budget of facts and tokens: keep what ranks highest, count the rest."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -53,11 +54,12 @@ class _Room:
         lacks_room = cost > self.tokens or self.facts < is_fact
         if lacks_room and not candidate.is_persons:
             return False
-        if candidate.in_codebase and cost > self.codebase:
-            return False
+        if candidate.in_codebase:
+            if cost > self.codebase:
+                return False
+            self.codebase -= cost
         self.tokens -= cost
         self.facts -= is_fact
-        self.codebase -= cost if candidate.in_codebase else 0
         self.opened.add((draft, section))
         known |= {_path(source) for source in getattr(candidate.item, "sources", ())}
         return True
@@ -89,24 +91,29 @@ def _candidates(
     drafts: list[Draft], ranks: Mapping[str, float], people: Collection[str]
 ) -> Iterable[_Candidate]:
     for number, draft in enumerate(drafts):
-        places: dict[bool, int] = {}
+        places = Counter[bool]()
+        is_summary, in_codebase = draft.name == "summary.md", draft.name == "codebase.md"
         # Sections take turns: the first item of each ranks before the second item of any.
         for i, s, section, item in sorted(_items(draft), key=lambda row: row[:2]):
             rank = ranks.get(item.text) if isinstance(item, Fact) else None
-            absence = any(source.startswith("absent:") for source in getattr(item, "sources", ()))
+            is_models = rank is None  # the map's facts have ranks
             if rank is None:
-                place = places[absence] = places.get(absence, -1) + 1
-                rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY**place
-                in_codebase = draft.name == "codebase.md"
-            else:
-                in_codebase = False
-            rank *= SUMMARY_FACTOR if draft.name == "summary.md" else 1
-            is_persons = (
-                isinstance(item, Fact) and fact_text.fact_id(draft.name, item.text) in people
-            )
-            if is_persons:
-                rank, in_codebase = PERSON + rank, False
-            yield _Candidate(rank, (number, s, i), section, item, in_codebase, is_persons)
+                absence = _cites_absence(item)
+                rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY ** places[absence]
+                places[absence] += 1
+            rank *= SUMMARY_FACTOR if is_summary else 1
+            is_persons = _is_among(people, draft.name, item)
+            rank += PERSON if is_persons else 0
+            counts = in_codebase and is_models and not is_persons
+            yield _Candidate(rank, (number, s, i), section, item, counts, is_persons)
+
+
+def _cites_absence(item: Fact | Fence) -> bool:
+    return isinstance(item, Fact) and any(one.startswith("absent:") for one in item.sources)
+
+
+def _is_among(people: Collection[str], name: str, item: Fact | Fence) -> bool:
+    return isinstance(item, Fact) and fact_text.fact_id(name, item.text) in people
 
 
 def _items(draft: Draft) -> Iterable[tuple[int, int, Section, Fact | Fence]]:
@@ -151,24 +158,22 @@ def _trimmed(
     while True:
         services.progress.check()
         fitted = [_only(draft, number, kept) for number, draft in enumerate(drafts)]
-        sizes = [
-            fact_text.tokens(markdown.render(draft))
-            if draft.sections or draft.name in REQUIRED
-            else 0
-            for draft in fitted
-        ]
+        sizes = [*map(_size, fitted)]
         drafted = {key[0] for key, one in kept.items() if one.in_codebase}
-        over = {number for number in drafted if sizes[number] > allowed}
-        if not over and sum(sizes) > limit:
-            over = set(range(len(fitted)))
-        lowest = min(
-            (key for key, one in kept.items() if key[0] in over and not one.is_persons),
-            key=lambda key: kept[key].score,
-            default=None,
-        )
-        if lowest is None:
+        too_large = {number for number in drafted if sizes[number] > allowed}
+        if not too_large and sum(sizes) > limit:
+            too_large = set(range(len(fitted)))
+        expendable = [one for one in kept.values() if one.key[0] in too_large]
+        expendable = [one for one in expendable if not one.is_persons]
+        if not expendable:
             return fitted
-        del kept[lowest]
+        del kept[min(expendable, key=lambda one: one.score).key]
+
+
+def _size(draft: Draft) -> int:
+    """The tokens of a draft; none if it is not written."""
+    is_written = draft.sections or draft.name in REQUIRED
+    return fact_text.tokens(markdown.render(draft)) if is_written else 0
 
 
 def _only(draft: Draft, number: int, kept: Collection[Key]) -> Draft:

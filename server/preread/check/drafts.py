@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -27,23 +27,27 @@ def read_staged(
     drafts: list[Draft] = []
     problems: list[Problem] = []
     unexpected = sorted(path.name for path in staging.iterdir() if path.name not in BY_NAME)
-    for path in sorted(staging / name for name in (*unexpected[:MAX_PROBLEMS], *BY_NAME)):
-        if path.name in BY_NAME and not os.path.lexists(path):
-            continue
-        if path.name not in BY_NAME or not _is_plain_file(path):
-            shown = ascii(path.name)[1:-1]
-            problems.append(Problem(shown, 1, "E_FILE_NAME", "is not a plain file of a dossier"))
-            continue
-        is_large = path.lstat().st_size > MAX_BYTES
-        text = None if is_large else services.tree.read(services.layout.relative(path))
-        if text is None:
-            message = f"is not text, or is larger than {MAX_BYTES:,} bytes"
-            problems.append(Problem(path.name, 1, "E_FILE_TEXT", message))
-            continue
-        draft, found = markdown.parse(path.name, feature, text)
-        drafts.append(draft)
-        problems += found[:MAX_PROBLEMS]
+    expected = [name for name in BY_NAME if os.path.lexists(staging / name)]
+    for path in sorted(staging / name for name in (*unexpected[:MAX_PROBLEMS], *expected)):
+        found = _text_or_problem(services, path)
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            draft, more = markdown.parse(path.name, feature, found)
+            drafts.append(draft)
+            problems += more[:MAX_PROBLEMS]
     return tuple(drafts), tuple(problems)
+
+
+def _text_or_problem(services: Services, path: Path) -> str | Problem:
+    """The text of a staged file, or why it is not a draft."""
+    if path.name not in BY_NAME or not _is_plain_file(path):
+        shown = ascii(path.name)[1:-1]
+        return Problem(shown, 1, "E_FILE_NAME", "is not a plain file of a dossier")
+    is_large = path.lstat().st_size > MAX_BYTES
+    text = None if is_large else services.tree.read(services.layout.relative(path))
+    message = f"is not text, or is larger than {MAX_BYTES:,} bytes"
+    return Problem(path.name, 1, "E_FILE_TEXT", message) if text is None else text
 
 
 def _is_plain_file(path: Path) -> bool:
@@ -58,7 +62,7 @@ class People(NamedTuple):
     facts: dict[str, bool]  # whether its sources are still there
     # id of a build's fact, also its lasting one -> of what a person made of it
     replaced: dict[str, str]
-    sought: dict[str, SpanMark]  # what was at the lines that they lost; see `Manifest.sought`
+    sought: dict[str, SpanMark]  # what was at the cited lines that are gone; `Manifest.sought`
 
 
 def with_user_facts(
@@ -67,31 +71,18 @@ def with_user_facts(
     """Add the facts that people wrote into the published files, with sources that moved.
 
     They come first in their file, unless a draft already has them, and are checked like any other.
-    Where nothing tells who wrote what, neither are those a person's that differ from a draft's in
-    their numbers only.
+    If the manifest does not say who wrote what, facts that differ from a draft's only in their
+    numbers do not count as a person's.
     """
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
     followed = _PeoplesFacts(services, current.manifest, found)
-    for name, text in current.texts.items():
-        if name == "summary.md":
-            continue
+    texts = {name: text for name, text in current.texts.items() if name != "summary.md"}
+    for name, text in texts.items():
         draft = by_name.get(name, Draft(name, feature))
-        drafted = {fact_text.fact_id(name, fact.text) for fact in draft.facts}
-        shapes = {fact_text.shape(fact.text) for fact in draft.facts}
-        shapes = set() if current.manifest.facts else shapes
-        added = []
-        for section in _written_by_people(name, text, current.manifest).sections:
-            items = []
-            for fact in section.facts:
-                if fact_text.shape(fact.text) in shapes:
-                    continue
-                now = followed.now(name, section, fact)
-                items += [now] if fact_text.fact_id(name, now.text) not in drafted else []
-            added += [replace(section, items=tuple(items))] if items else []
-        if added:
+        if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
     replaced = _replaced(current, followed.now_called)
     more = _lasting(services, current.manifest, replaced, by_name.values())
@@ -99,7 +90,7 @@ def with_user_facts(
 
 
 class _PeoplesFacts:
-    """The facts of people, each with its sources where they are now."""
+    """The facts that people wrote, with their current sources."""
 
     def __init__(self, services: Services, manifest: Manifest, found: Followed) -> None:
         self.manifest, self.found = manifest, found
@@ -108,8 +99,20 @@ class _PeoplesFacts:
         self.now_called: dict[str, str] = {}
         self.sought: dict[str, SpanMark] = {}
 
-    def now(self, name: str, section: Section, fact: Fact) -> Fact:
-        """The fact as it is written now; what became of it is noted."""
+    def missing_from(self, draft: Draft, published_text: str) -> Iterator[Section]:
+        """The sections of a published file, with only those facts of people that a draft lacks."""
+        drafted = {fact_text.fact_id(draft.name, fact.text) for fact in draft.facts}
+        is_known_who_wrote = bool(self.manifest.facts)
+        shapes = set() if is_known_who_wrote else {fact_text.shape(f.text) for f in draft.facts}
+        for section in _written_by_people(draft.name, published_text, self.manifest).sections:
+            facts = [fact for fact in section.facts if fact_text.shape(fact.text) not in shapes]
+            current = [self._current(draft.name, section, fact) for fact in facts]
+            items = [f for f in current if fact_text.fact_id(draft.name, f.text) not in drafted]
+            if items:
+                yield replace(section, items=tuple(items))
+
+    def _current(self, name: str, section: Section, fact: Fact) -> Fact:
+        """The fact with its current sources; notes its id and what it has lost."""
         old, found = fact_text.fact_id(name, fact.text), self.found
         marks = self.manifest.marks
         if fact.text in self.manifest.unverified:
@@ -122,7 +125,7 @@ class _PeoplesFacts:
         self.now_called[old] = identity
         lost = [source for source in fact.sources if source in found.lost and source in marks]
         self.sought |= {f"{identity} {source}": marks[source] for source in lost}
-        # The check looks quotes up, so that a person need not touch a fact that is true.
+        # The check looks up quotes, so a person need not edit a fact that is still true.
         is_there = not source_tracking.has_lost_its_sources(fact, section.source, found)
         self.are_there[identity] = is_there or bool(fact_text.quotes(fact.text))
         return now
@@ -146,7 +149,7 @@ def _lasting(
 
 
 def _replaced(current: Published, now_called: Mapping[str, str]) -> dict[str, str]:
-    """The build's facts that a person's edit replaced: gone from between the same neighbours."""
+    """The build's facts that a person's edit replaced: it is between the same neighbours."""
     manifest = current.manifest or Manifest(feature="")
     found = {id_: now_called[by] for id_, by in manifest.replaced.items() if by in now_called}
     shown = [

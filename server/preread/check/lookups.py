@@ -18,7 +18,7 @@ from preread.services import Services
 MAX_CHARACTERS = 20_000_000  # of all sources of one dossier; a usual dossier's have 20,000
 MAX_SLOW = 100  # sources of one dossier that need a git process or a search of many files
 SLOW = frozenset({"commit", "absent"})
-MAX_PLACES = 3  # lines named where a quote is that is not in its span
+MAX_PLACES = 3  # lines named for a quote that is elsewhere in the file than cited
 COMMENT_MARK = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|<!--|\"\"\"|;+|%+|>+)\s?|(?:\*/|-->)$")
 # A match is a whole reference unless one of these touches it, so that `doc/1` is not found in
 # `doc/12`. Punctuation after it may end the sentence, if nothing of a URL follows.
@@ -57,7 +57,7 @@ def _has_reference(text: str, reference: str) -> bool:
 
 
 class _Starts:
-    """A whole file as one line, to find out on which of its lines a text starts."""
+    """A whole file as one line, to find the lines on which a text starts."""
 
     def __init__(self, lines: list[str]) -> None:
         rows = [_one_line(line) for line in lines]
@@ -79,7 +79,7 @@ class _Starts:
 
 
 def only_said(cited: Collection[str]) -> bool:
-    """Whether somebody's word is all that proves a fact: there is nothing to look quotes up in."""
+    """Whether a fact cites only what somebody said: there is no text to look up quotes in."""
     return bool(cited) and all(source.startswith("said:") for source in cited)
 
 
@@ -127,24 +127,34 @@ class Lookups:
             raise SourceError("E_SOURCE_FORM", f"`{text[:80]}` is not a source")
         if ref.kind == "external":
             return self._external(ref)
-        if ref.path and ref.kind != "absent" and self._is_own(ref.path):
+        if ref.path and ref.kind != "absent":
+            self._check_path(ref.path, text)
+        return self._limited(ref)
+
+    def _check_path(self, path: str, text: str) -> None:
+        """Raises SourceError if nothing may cite this file."""
+        if self._is_own(path):
             raise SourceError(
                 "E_SOURCE_OWN",
                 f"`{text[:80]}` was written by Preread or git, so it proves nothing",
             )
-        if ref.path and ref.kind != "absent" and self._is_private(ref.path):
+        if self._is_private(path):
             raise SourceError(
                 "E_SOURCE_SECRET",
                 f"`{text[:80]}` is a .env file that git does not track; it may hold secrets",
             )
-        self.slow += ref.kind in SLOW
+
+    def _limited(self, ref: Ref) -> Span:
+        """The span of a source, within the limits of one check. Raises SourceError."""
         has_limits = bool(self.feature)  # the project's knowledge has none
-        if self.slow <= MAX_SLOW or not has_limits:
-            span = sources.resolve(ref, self.services.tree)
-            self.characters += sum(map(len, span.lines))
-            if self.characters <= MAX_CHARACTERS or not has_limits:
-                return span
-        raise SourceError("E_SOURCE_MANY", "the dossier has too many or too large sources")
+        self.slow += ref.kind in SLOW
+        if has_limits and self.slow > MAX_SLOW:
+            raise _too_many()
+        span = sources.resolve(ref, self.services.tree)
+        self.characters += sum(map(len, span.lines))
+        if has_limits and self.characters > MAX_CHARACTERS:
+            raise _too_many()
+        return span
 
     def _is_own(self, path: str) -> bool:
         if path not in self.own:
@@ -183,15 +193,17 @@ class Lookups:
         if source not in self.normalized:
             self.normalized[source] = tuple(_normalized(span))
         needle = _one_line(quote)
-        if any(needle in reading for reading in self.normalized[source]):
-            return True
-        if len(span.lines) > 1 and _joined([needle]) in _joined(span.lines):
-            return True
-        if needle.endswith("()") and self._is_called(needle.removesuffix("()"), source):
-            return True
+        return (
+            any(needle in reading for reading in self.normalized[source])
+            or (len(span.lines) > 1 and _joined([needle]) in _joined(span.lines))
+            or (needle.endswith("()") and self._is_called(needle.removesuffix("()"), source))
+            or self._is_named(needle, source, span.names)
+        )
+
+    def _is_named(self, needle: str, source: str, names: frozenset[str]) -> bool:
         name = _dotted(needle)
-        is_name = _is_name(name, span.names) or _is_name(needle, span.names)  # `Cart > #add`
-        return is_name or self._is_field(name, source, span.names)
+        is_name = _is_name(name, names) or _is_name(needle, names)  # `Cart > #add`
+        return is_name or self._is_field(name, source, names)
 
     def _is_field(self, name: str, source: str, names: frozenset[str]) -> bool:
         symbol, _, field = name.rpartition(".")
@@ -229,6 +241,10 @@ class Lookups:
         """Whether the published build found this fact in a server's answer, which is not stored."""
         known = self.published is not None and identity in self.published.facts
         return known and any(not self.normalized.get(ref, True) for ref in refs)
+
+
+def _too_many() -> SourceError:
+    return SourceError("E_SOURCE_MANY", "the dossier has too many or too large sources")
 
 
 def _one_line(text: str) -> str:
