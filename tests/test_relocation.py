@@ -223,6 +223,40 @@ def test_gits_renames_tell_copies_apart(root):
     assert relocated(root, record) == "shop/basket.py:14"
 
 
+RATE = """\
+import os
+
+LIMIT = {limit}
+
+
+def fetch_{name}(key):
+    return os.environ[key], LIMIT
+"""
+
+
+@pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "staged"])
+def test_files_of_a_folder_that_moved_and_changed_are_not_mistaken_for_each_other(
+    tmp_path, is_committed
+):
+    """What was one file's limit is now another's, and is not its own any more."""
+    names = ["cart", "order", "price"]
+    before = {f"shop/{one}.py": RATE.format(name=one, limit=n) for n, one in enumerate(names)}
+    root = repository(tmp_path / "p", before)
+    lines = [f"shop/{one}.py:{line}" for one in names for line in (3, 6, 7)]
+    records = {source: cited(root, source) for source in lines}
+    git(root, "mv", "shop", "store")
+    for n, one in enumerate(names):
+        text = "# a licence\n" + RATE.format(name=one, limit=n + 1)
+        write(root, {f"store/{one}.py": text})
+    git(root, "add", "-A")
+    if is_committed:
+        git(root, "commit", "-qm", "move")
+    for source, record in records.items():
+        path, _, line = source.replace("shop/", "store/").rpartition(":")
+        now = None if line == "3" else f"{path}:{int(line) + 1}"
+        assert relocated(root, record) == now, source
+
+
 def test_two_files_with_the_same_definition_are_no_single_match(root):
     record = cited(root, "shop/cart.py:13")
     (root / "shop/cart.py").unlink()

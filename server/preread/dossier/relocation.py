@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise, starmap
 from preread.dossier import sources
 from preread.dossier.sources import Ref, SourceError
 from preread.models import SpanMark
-from preread.project import renames
+from preread.project.renames import Renames
 from preread.project.tree import Tree
 
 # A text of fewer characters is not distinctive: without its neighbours or its symbol, an equal
@@ -35,7 +35,7 @@ class Relocator:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._texts: dict[str, _Squeezed] = {}
-        self._renames: dict[str, str] = {}
+        self._renames = Renames(tree)
 
     def mark(self, ref: Ref) -> SpanMark | None:
         """What is at a source's lines and around them; None for other kinds and for blank lines."""
@@ -106,29 +106,24 @@ class Relocator:
         return chosen if chosen is not None and _is_same(chosen, places, marked) else None
 
     def _elsewhere(self, path: str, marked: SpanMark) -> _Place | None:
-        """The only other file that has the text, in a symbol of the same name or a file's copy.
+        """The file's new name, else the only other file that has the text, in a symbol of the same
+        name or a file's copy.
 
-        While the file still defines the symbol, its text elsewhere is a twin: it has not moved.
+        While a file still defines the symbol, its text elsewhere is a twin: it has not moved.
         """
-        is_kept = self.tree.exists(path)
-        if is_kept and marked.symbol and self.has_symbol(path, marked):
+        current = path if self.tree.exists(path) else self._renames.of(path)
+        renamed = self._in_file(current, marked, "") if current != path and current else None
+        if renamed is not None:
+            return renamed
+        if current and marked.symbol and self.has_symbol(current, marked):
             return None
         found = [
             place
             for other in self._candidates(path, marked)
             if (place := _closest(list(self._text(other).places(marked)), marked)) is not None
-            and _is_moved(place, marked, is_kept)
+            and _is_moved(place, marked, is_kept=bool(current))
         ]
-        if len(found) == 1:
-            return found[0]
-        renamed = "" if is_kept else self._renamed(path)
-        return self._in_file(renamed, marked, "") if renamed else None
-
-    def _renamed(self, path: str) -> str:
-        """What git takes a file for that is gone under its name; empty if for nothing."""
-        if path not in self._renames:
-            self._renames[path] = renames.of(self.tree, path)
-        return self._renames[path]
+        return found[0] if len(found) == 1 else None
 
     def _candidates(self, path: str, marked: SpanMark) -> Iterator[str]:
         """Files of the same suffix: those with the same name, and those that name the symbol."""
@@ -179,10 +174,11 @@ def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
     return is_distinctive and (neighbours == 1 or len(places) == marked.copies == 1)
 
 
-def _is_moved(place: _Place, marked: SpanMark, is_kept: bool) -> bool:
+def _is_moved(place: _Place, marked: SpanMark, *, is_kept: bool) -> bool:
     """Whether an equal text in another file is the one that was cited.
 
-    `is_kept`: the file that was cited still exists, so its other text has not moved.
+    `is_kept`: the file that was cited still exists, perhaps under another name, so its other text
+    has not moved.
     """
     if marked.symbol:
         return place.mark.symbol == marked.symbol
