@@ -2,12 +2,13 @@
 
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from _processes import LOGIN, small
-from conftest import Cli, git
+from conftest import Cli, Ran, git
 from preread.builds import lost_manifests
 from preread.dossier import fact_text, hand_edits, markdown
 from preread.infra import merged_json
@@ -289,6 +290,71 @@ def test_branches_that_changed_every_file_merge_to_what_both_wrote(project: Path
         assert [edited.read_text().count(f"- {one} says: ") for one in ("one", "two")] == [1, 1]
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
     assert cli("check", "login", cwd=project).status == 0
+
+
+def taken_out(reply: Ran) -> list[str]:
+    return [one for one in reply.json["warnings"] if "back whose lines were taken out" in one]
+
+
+def test_a_line_that_a_person_took_out_is_back_with_a_word_and_wrong_keeps_it_out(
+    project: Path, cli: Cli
+) -> None:
+    share(project)
+    path, code = file_of(project), project / "login.py"
+    lines = path.read_text().split("\n")
+    [value] = [line for line in lines if line.startswith("- `ATTEMPTS = 5`")]
+    [named] = [line for line in lines if line.startswith("- `login` (name, password)")]
+    for text in (LOGIN, "#\n" + LOGIN):  # a rule finds it with the same lines, and with others
+        code.write_text(text)
+        path.write_text(path.read_text().replace(f"{named}\n", "").replace(f"{value}\n", ""))
+        [told] = taken_out(cli("load", "login", "--json", cwd=project))
+        assert told.startswith("2 facts are back")
+        [now] = [one for one in path.read_text().split("\n") if "- `login` (name, " in one]
+        [value] = [one for one in path.read_text().split("\n") if "- `ATTEMPTS = 5`" in one]
+        assert taken_out(cli("load", "login", "--json", cwd=project)) == []
+        named = now
+    assert cli("wrong", named[2:].rpartition(" (")[0], cwd=project).status == 0
+    assert taken_out(cli("load", "login", "--force", "--json", cwd=project)) == []
+    assert named not in path.read_text()
+
+
+@pytest.mark.parametrize("how", ["wrong", "deleted"])
+@pytest.mark.parametrize("by", ["build", "person"])
+def test_a_fact_that_a_merge_brings_back(project: Path, cli: Cli, how: str, by: str) -> None:
+    """Marked as wrong it stays out; a line that was only deleted is there as git merged it."""
+    path = file_of(project)
+    mine = ["- one: `ATTEMPTS = 5` (login.py:3)", "- two: `LOCKED_FOR_S = 900.0` (login.py:4)"]
+    path.write_text(f"{path.read_text()}\n## Ours\n" + "\n".join(mine) + "\n")
+    cli("load", "login", cwd=project)
+    share(project)
+    removed, beside = mine if by == "person" else _neighbours(path)
+    git(project, "branch", "begin")
+    git(project, "checkout", "-q", "-b", "other")
+    path.write_text(path.read_text().replace(beside, beside.replace("- ", "- Ben: ", 1)))
+    cli("load", "login", cwd=project)
+    git(project, "commit", "-qam", "beside it")
+    git(project, "checkout", "-q", "-b", "own", "begin")
+    cli("load", "login", cwd=project)
+    if how == "wrong":
+        assert cli("wrong", removed[2:].rpartition(" (")[0], cwd=project).status == 0
+    else:
+        path.write_text(path.read_text().replace(f"{removed}\n", ""))
+        cli("load", "login", cwd=project)
+    git(project, "commit", "-qam", "without it")
+    git(project, "merge", "-q", "-m", "merge", "other")
+    assert removed in path.read_text(), "the union merge brought it back"
+    cli("load", "login", cwd=project)
+    assert (removed in path.read_text()) == (how == "deleted")
+    assert "- Ben: " in path.read_text()
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert (reply["state"], reply["warnings"]) == ("cached", [])
+    assert cli("check", "--all", cwd=project).status == 0
+
+
+def _neighbours(path: Path) -> list[str]:
+    """Two facts of a build on lines that follow each other."""
+    lines = path.read_text().split("\n")
+    return next([a, b] for a, b in pairwise(lines) if a.startswith("- `") and b.startswith("- `"))
 
 
 def without_database(root: Path) -> None:

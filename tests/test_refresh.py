@@ -182,3 +182,60 @@ def test_a_model_runs_again_when_more_than_a_quarter_of_its_facts_is_lost(
     assert {*map(str, map(asked_for, again))} <= {"['codebase.md']"}
     assert (f"`{LIMITS[0]}0`" in scene.texts["codebase.md"]) == (runs == 2)
     assert scene.texts["patterns.md"] == before["patterns.md"]
+
+
+def blamed(scene, text):
+    [found] = scene.run("blame", text, "--json").json["facts"]
+    return found
+
+
+def test_blame_tells_what_a_model_wrote_from_what_rules_and_people_did(scene):
+    first = git(scene.project, "rev-parse", "HEAD").strip()[:12]
+    put(scene, "login.py", SHIFTED)
+    git(scene.project, "commit", "-qam", "a comment")
+    path = scene.layout.dossier("login") / "codebase.md"
+    path.write_text(f"{path.read_text()}- Ann: `LOCKED_FOR_S = 900.0` (login.py:4)\n")
+    assert scene.load()["state"] == "refreshed"
+    second = git(scene.project, "rev-parse", "HEAD").strip()[:12]
+    found = blamed(scene, "five guesses: `ATTEMPTS = 5`")
+    model = scene.manifest["model"]
+    assert model
+    assert found["by"] == f"claude ({model})"
+    assert [(one["how"], one["kind"], one["by"], one["commit"]) for one in found["origins"]] == [
+        ("refreshed", "moved", "static", second),
+        ("built", "added", f"claude ({model})", first),
+    ]
+    assert "was:" not in scene.run("blame", found["id"]).out, "its words are the same"
+    note = "`NOTE: compare before counting, or a right password locks the account`"
+    in_no_draft = blamed(scene, f"`login`: {note}")
+    assert (in_no_draft["by"], in_no_draft["origins"][-1]["by"]) == ("static", "static")
+    assert blamed(scene, "Ann: `LOCKED_FOR_S = 900.0`")["by"] == "person"
+    put(scene, "login.py", SHIFTED.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
+    scene.load(rebuild_after=1)
+    now = blamed(scene, "`ATTEMPTS = 7` login.py:5, `LOCKED_FOR_S = 900.0` :6")
+    assert (now["by"], now["origins"][0]["by"]) == ("static", "static")
+
+
+def test_an_edit_of_a_models_fact_survives_paid_rebuilds_and_conflicts_are_shown(scene, api):
+    path = scene.layout.dossier("login") / "codebase.md"
+    built = "- five guesses: `ATTEMPTS = 5` (login.py:3)"
+    mine = "- Ann says never to raise the five guesses: `ATTEMPTS = 5` (login.py:3)"
+    path.write_text(path.read_text().replace(built, mine))
+    for words in ("five guesses", "a person may guess five times"):  # the same, then reworded
+        again = STANDARD["codebase.md"].replace("five guesses", words)
+        api.play(writing({**STANDARD, "codebase.md": again}))
+        reply = scene.load("--force")
+        assert (reply["state"], reply["warnings"]) == ("built", [])
+        assert mine in scene.texts["codebase.md"]
+        assert (f"- {words}:" in scene.texts["codebase.md"]) == (words != "five guesses")
+    put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
+    theirs = "- five guesses: `ATTEMPTS = 7` (login.py:3)"
+    api.play(writing({**STANDARD, "codebase.md": STANDARD["codebase.md"].replace("= 5", "= 7")}))
+    for arguments, state in ((("--force",), "built"), ((), "cached")):
+        reply = scene.load(*arguments)
+        assert reply["state"] == state
+        assert mine in scene.texts["codebase.md"]
+        assert theirs in scene.texts["codebase.md"]
+        [warning] = reply["warnings"]
+        assert warning.startswith("A person wrote this, and its sources no longer say it: Ann says")
+    assert len(sessions(api)) == 4

@@ -172,6 +172,7 @@ async def make(
     warnings = [*evidence.notes, *outcome.warnings]
     if services.tree.unreadable:
         warnings.append(f"Without what cannot be read: {services.tree.troubles}.")
+    warnings += await step(replies.returned, services, plan.published, made)
     if plan.published is None:
         warnings += await step(similar.warnings, services.layout, manifest)
     if nothing_added and made.fault is not None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from preread import inputs
-from preread.dossier import fact_text, markdown, published
+from preread.builds.assembly import Assembled
+from preread.dossier import fact_history, fact_text, markdown, published
 from preread.dossier.published import Published, RunRecord
 from preread.dossier.source_tracking import Followed
 from preread.errors import PrereadError, Unreadable
@@ -130,6 +131,30 @@ def refreshed(
 def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
     """A dossier's texts, and its facts that no longer check out."""
     return found.texts, found.manifest.unverified if found.manifest else ()
+
+
+def returned(services: Services, before: Published | None, made: Assembled) -> list[str]:
+    """A warning about facts that are back although people took their lines out."""
+    gone = fact_history.taken_out(services.layout, before, made.replaced) if before else set()
+    back = [
+        (draft.name, fact.text)
+        for draft, _, fact in markdown.all_facts(made.checked.drafts if gone else ())
+        if gone & {
+            fact_text.fact_id(draft.name, fact.text),
+            fact_text.lasting_id(draft.name, fact.text, fact.sources),
+        }
+    ]  # fmt: skip
+    if not back:
+        return []
+    shown = "; ".join(
+        f"{name}: {text[:MAX_SHOWN]} ({fact_text.fact_id(name, text)})"
+        for name, text in back[:MAX_LOST]
+    )
+    facts = "1 fact is" if len(back) == 1 else f"{len(back)} facts are"
+    why = "because the project still says so"
+    return [
+        f"{facts} back whose lines were taken out, {why}: {shown}. `preread wrong ID` drops one."
+    ]
 
 
 def built(

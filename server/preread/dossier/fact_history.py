@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, ValidationError
 
 from preread.dossier import fact_text, markdown, sources
+from preread.dossier.published import Published
 from preread.dossier.sources import SourceError
 from preread.errors import PrereadError
 from preread.infra import atomic
@@ -139,6 +140,21 @@ def every(past: Iterable[Event]) -> Iterator[Known]:
     """All facts that ever existed, as far as the history goes back, oldest first."""
     changes = (change for event in past for change in event.changes)
     return (change.now for change in changes if change.now is not None)
+
+
+def taken_out(layout: Layout, found: Published, replaced: Collection[str]) -> set[str]:
+    """Ids, also lasting ones, of the builds' facts whose lines people removed from a dossier.
+
+    `replaced`: ids of facts that people changed instead. Raises Unreadable.
+    """
+    manifest = found.manifest or Manifest(feature="")
+    shown = {one.id for one in known(found.texts, manifest.feature).values()}
+    gone = {*manifest.facts} - shown - {*replaced}
+    past = every(events(layout, manifest.feature)) if gone else ()
+    lasting = {
+        fact_text.lasting_id(one.file, one.text, one.sources) for one in past if one.id in gone
+    }
+    return gone | lasting
 
 
 # -- writing it

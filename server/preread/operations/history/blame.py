@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from preread.builders import CLAUDE, STATIC
 from preread.dossier import fact_history, fact_text, published
-from preread.dossier.fact_history import Event, Known
+from preread.dossier.fact_history import Change, Event, Known
 from preread.errors import PrereadError
 from preread.memory import files
-from preread.models import Model
+from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.history import versions
 from preread.operations.published_dossier import PublishedDossier
@@ -32,7 +33,7 @@ class Origin(Model):
     by: str = Field(description="The builder and its model, or a person.")
     commit: str = Field("", description="The commit that was checked out, or that has the line.")
     kind: str = Field(description="`added`, `moved` or `changed`.")
-    before: str = Field("", description="The fact's text before.")
+    before: str = Field("", description="The fact's text before, if it was another.")
     why: str = ""
 
 
@@ -83,20 +84,20 @@ def _of_dossiers(services: Services, wanted: str) -> Iterator[Blamed]:
 
 
 def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int) -> Blamed:
-    feature, path = found.feature, f"{found.path}{fact.file}"
+    feature, path, manifest = found.feature, f"{found.path}{fact.file}", found.manifest
     now = versions.current(services, feature)
     past = fact_history.edits(services.layout, feature, now)
+    is_models = _is_models(manifest, fact)
     origins = [
-        _origin(event, change.kind, change.was.text if change.was else "", change.why)
+        _origin(event, change, is_models=is_models)
         for event, change in fact_history.lineage(past, fact)
     ]
-    manifest = found.manifest
-    is_own = bool(manifest.facts) and fact.id in manifest.facts
-    builder = _builder(manifest.builder if is_own else "", manifest.model)
     # That a fact was edited by hand is seen at the next look; the line's commit may say who did it.
     committed = _committed(services, path, line)
-    is_persons = bool(manifest.facts) and not is_own  # a refresh may have moved it since
-    by = PERSON if is_persons else (origins[0].by if origins else "") or builder or PERSON
+    if fact.id in manifest.facts:
+        by = _builder(CLAUDE.name, manifest.model) if is_models else STATIC.name
+    else:  # a manifest without facts does not say who wrote them
+        by = (origins[0].by if origins and not manifest.facts else "") or PERSON
     if by == PERSON and committed is not None:
         by = committed.by
     return Blamed(
@@ -111,16 +112,27 @@ def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int)
     )
 
 
-def _origin(event: Event, kind: str, before: str, why: str) -> Origin:
-    is_edit = event.how == fact_history.EDITED
+def _is_models(manifest: Manifest, fact: Known) -> bool:
+    """Whether a model wrote a fact of a build: it drafted the file, and the map did not add it."""
+    added = {id_ for one in manifest.wordings for id_ in one.facts}
+    return fact.file in manifest.drafted and fact.id not in added
+
+
+def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
+    was, now = change.was, change.now
+    by = _builder(event.builder, event.model)
+    if event.how == fact_history.EDITED:
+        by = PERSON
+    elif event.builder and (event.how == "refreshed" or not is_models):
+        by = STATIC.name  # no model runs for a refresh, nor for the files that it did not draft
     return Origin(
         at=event.at,
         how=event.how,
-        by=PERSON if is_edit else _builder(event.builder, event.model),
+        by=by,
         commit=event.commit,
-        kind=kind,
-        before=before,
-        why=why or event.why,
+        kind=change.kind,
+        before=was.text if was and now and was.text != now.text else "",
+        why=change.why or event.why,
     )
 
 
