@@ -194,6 +194,34 @@ def test_a_persons_fact_without_a_quote_stays_unverified_until_its_line_is_back(
     assert f"- {mine} (login.py:20)\n" in path.read_text()
 
 
+def test_a_fact_about_a_function_that_became_one_line_is_valid_while_its_lines_say_its_quotes(
+    project: Path, cli: Cli
+) -> None:
+    path, code = file_of(project, "patterns.md"), project / "login.py"
+    body = '    return token.startswith("token-")\n'
+    mine = {
+        "the whole of `def logout(`": "21-23",
+        "in one line: `token.startswith`": "23",
+        "it looks at its start: `return token.startswith`": "21-23",
+        "it never asks a service": "21-23",
+    }
+    bullets = "\n".join(f"- {text} (login.py:{lines})" for text, lines in mine.items())
+    path.write_text(f"{path.read_text()}\n## Ours\n{bullets}\n")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    inner = f"\n\ndef _is_ours(token: str) -> bool:\n{body}"
+    wrapped = LOGIN.replace(body, "    return _is_ours(token)\n") + inner
+    for above in (0, 2):  # then it is followed like any other
+        code.write_text("#\n" * above + wrapped)
+        told = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert [one.rpartition(": ")[2] for one in told] == [
+            "`return token.startswith`", *list(mine)[3:],
+        ]  # fmt: skip
+        assert (
+            f"- the whole of `def logout(` (login.py:{21 + above}-{23 + above})" in path.read_text()
+        )
+        assert f"- in one line: `token.startswith` (login.py:{39 + above})" in path.read_text()
+
+
 def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     mine = '- say which one: `raise LoginError("no name was given")` (login.py:14)'
