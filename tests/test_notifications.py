@@ -1,8 +1,10 @@
 """Clients hear of dossiers that change, appear and go: one body, over every way to connect."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -13,7 +15,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from _daemon import Daemon, daemon
 from _mcp_process import connect
-from conftest import run_cli
+from _session_hooks import Scene
+from conftest import git, make_repository, run_cli
+from preread.gates import sessions
+from preread.layout import Layout
 
 pytestmark = [
     pytest.mark.anyio,
@@ -161,6 +166,82 @@ async def test_a_client_hears_of_what_changes_appears_and_goes(
             assert CHANGED[1] in left
             assert APPEARED[1] not in left
             assert {uri for _, uri in heard} <= {CHANGED[1], APPEARED[1], ""}
+
+
+def write(path: Path, limit: str) -> None:
+    path.write_text(CODE.format(name=path.stem).replace("10", limit))
+
+
+async def spoil(path: Path, heard: Heard, event: tuple[str, str]) -> None:
+    """Change the file's cited line, each time to something new, until that is heard."""
+    for value in map(str, count(11)):
+        write(path, value)
+        with anyio.move_on_after(1):
+            while event not in heard:  # noqa: ASYNC110 - it grows in another task
+                await anyio.sleep(0.02)
+            return
+
+
+async def stale(client: Client) -> set[str]:
+    """The dossiers whose text says that it may be out of date."""
+    found = set()
+    for uri in (CHANGED[1], APPEARED[1]):
+        [content] = (await client.read_resource(uri)).contents
+        text = str(getattr(content, "text", ""))
+        assert text.startswith(("It may be out of date", "What is between"))
+        found |= {uri} if text.startswith("It may") else set()
+    return found
+
+
+def hints(root: Path) -> set[str]:
+    return {path.name for path in Layout(root).stale("login").parent.glob("*")}
+
+
+def told_at_the_next_prompt(root: Path) -> str:
+    """What a session that has read both dossiers is told; their hints may be older than that."""
+    for feature in ("login", "cart"):
+        sessions.use_dossier(str(root), "s-1", feature)
+    scene = Scene(root, "s-1", {"CLAUDE_PROJECT_DIR": str(root)})
+    event = scene.event("UserPromptSubmit", prompt="go on")
+    return json.dumps(scene.answer(scene.start("user-prompt", event)))
+
+
+@pytest.mark.parametrize(("way", "era"), [("over_a_relay", "legacy"), ("over_http", "2026-07-28")])
+async def test_worktrees_of_one_repository_under_one_daemon_have_nothing_to_do_with_each_other(
+    root: Path, way: str, era: str, request: pytest.FixtureRequest
+) -> None:
+    (root / ".git").rmdir()
+    make_repository(root)
+    other = root.parent / "other"
+    git(root, "worktree", "add", "-q", "-b", "other", str(other))
+    for tree in (root, other):
+        for feature in ("login", "cart"):
+            await preread(tree, "load", feature, "--level", "light")
+        # the server refreshes no dossier that git tracks: it stays stale
+        git(tree, "add", "-f", ".project/context")
+        git(tree, "commit", "-qm", "dossiers")
+        for feature in ("login", "cart"):
+            await preread(tree, "load", feature, "--level", "light")
+    one: Heard = []
+    two: Heard = []
+    opened = request.getfixturevalue(way)
+    with anyio.fail_after(BOUND):
+        async with (
+            opened(root, era, one) as client,
+            subscribed(client, era, one),
+            opened(other, era, two) as second,
+            subscribed(second, era, two),
+        ):
+            await until_heard(one, {CHANGED}, partial(spoil, root / "login.py", one, CHANGED))
+            git(root, "commit", "-qam", "what one worktree commits")
+            assert await stale(client) == {CHANGED[1], APPEARED[1]}  # rules have read both files
+            assert await stale(second) == set()
+            await until_heard(two, {APPEARED}, partial(spoil, other / "cart.py", two, APPEARED))
+            assert CHANGED not in two
+            assert APPEARED not in one
+    assert (hints(root), hints(other)) == ({"login"}, {"cart"})
+    told = told_at_the_next_prompt(root), told_at_the_next_prompt(other)
+    assert [("login" in one, "cart" in one) for one in told] == [(True, False), (False, True)]
 
 
 @pytest.mark.parametrize("era", ERAS)
