@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from _headless import STANDARD, asked_for, line, sessions, writing
+from _headless import STANDARD, Held, asked_for, headless, line, sessions, writing
 from _headless_scene import Scene
-from _processes import LOGIN, TESTS
+from _processes import LOGIN, TESTS, ended, start, until
 from conftest import git
 
 SHIFTED = "# a comment\n\n" + LOGIN
@@ -239,3 +239,31 @@ def test_an_edit_of_a_models_fact_survives_paid_rebuilds_and_conflicts_are_shown
         [warning] = reply["warnings"]
         assert warning.startswith("A person wrote this, and its sources no longer say it: Ann says")
     assert len(sessions(api)) == 4
+
+
+def test_a_refresh_waits_for_another_process_that_builds_and_follows_what_changed_meanwhile(
+    scene, api
+):
+    said = "a person may guess five times: `ATTEMPTS = 5`"
+    drafts = STANDARD["codebase.md"].replace("five guesses: `ATTEMPTS = 5`", said)
+    held = Held(writing({**STANDARD, "codebase.md": drafts}))
+    api.play(held)
+    env = headless(scene.claude, api, scene.tmp)
+    level = ("--level", "standard", "--json")
+    building = start(scene.project, "load", "login", "--force", *level, env=env)
+    until(lambda: len(sessions(api)) == 2, "the model is asked")
+    put(scene, "login.py", SHIFTED)
+    refreshing = start(scene.project, "load", "login", *level, env=env)
+    [seen] = scene.run("status", "login", "--json").json["dossiers"]  # it does not wait
+    assert seen["why"]
+    assert refreshing.poll() is None
+    held.let_go()
+    built, refreshed = ended(building), ended(refreshing)
+    assert (built.status, refreshed.status) == (0, 0)
+    assert (built.json["state"], refreshed.json["state"]) == ("built", "refreshed")
+    assert f"- {said} (login.py:{line('ATTEMPTS', SHIFTED)})" in scene.texts["codebase.md"]
+    origins = [(one["how"], one["kind"]) for one in blamed(scene, said)["origins"]]
+    assert origins[:2] == [("refreshed", "moved"), ("built", "changed")]
+    assert len(sessions(api)) == 2
+    reply = scene.load()
+    assert (reply["state"], reply["warnings"]) == ("cached", [])
