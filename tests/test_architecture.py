@@ -45,7 +45,7 @@ OPENS = {
     PACKAGE / "mcp" / "stdio.py",  # the null device
     PACKAGE / "daemon" / "metrics.py",  # what the system says of this process
     # The daemon's own files, in a folder that only the person can enter.
-    *(PACKAGE / "daemon" / name for name in ("namespaces.py", "service.py", "tokens.py")),
+    *(PACKAGE / "daemon" / name for name in ("service.py", "stored.py")),
     PACKAGE / "documents" / "archives.py",  # a file within an archive
     PACKAGE / "infra" / "subprocesses" / "detached.py",  # the log of a process that stays
 }

@@ -90,14 +90,49 @@ def test_a_wrong_host_origin_token_or_scope_has_a_status_of_its_own(
     assert running.ask("GET", "/health", Host="evil.example").status == 421
     assert running.ask("GET", "/health", Host="127.0.0.1").status == 421
     token = tokens["read"]
-    for origin in ("http://evil.example", "null", f"http://127.0.0.1:{running.port + 1}"):
+    own, name = f"http://127.0.0.1:{running.port}", f"localhost:{running.port}"
+    for origin in (
+        "http://evil.example", "null", f"http://127.0.0.1:{running.port + 1}",
+        f"https://127.0.0.1:{running.port}", f"http://{name}",
+    ):  # fmt: skip
         assert running.ask("POST", "/operation", STATUS, token, Origin=origin).status == 403
-    own = f"http://127.0.0.1:{running.port}"
     assert running.ask("POST", "/operation", STATUS, token, Origin=own).status == 200
+    there = {"Host": name, "Origin": f"http://{name}"}
+    assert running.ask("POST", "/operation", STATUS, token, **there).status == 200
     refused = running.ask("POST", "/operation", {"batch": [STATUS, {"method": "remember"}]}, token)
     assert refused.status == 403
     assert 'scope="write"' in refused.headers["www-authenticate"]
     assert running.ask("GET", "/health", over="socket", Origin=own).status == 403
+
+
+def test_a_target_that_is_a_whole_url_is_that_of_its_host(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    own = f"127.0.0.1:{running.port}"
+    for target, host, status in (
+        (f"http://{own}/health", own, b"200"),
+        (f"HTTP://{own}/metrics?x=/", "evil.example", b"200"),
+        (f"http://{own}", own, b"401"),  # the page, which tells how to log in
+        (f"http://{own}/%6eosuch", own, b"404"),
+        ("http://evil.example/health", own, b"421"),
+        (f"https://{own}/health", own, b"421"),
+        (f"http://me@{own}/health", own, b"421"),
+    ):
+        bearer = f"Authorization: Bearer {tokens['read']}\r\n" if "/?" not in target else ""
+        bearer = "" if target.endswith(own) else bearer
+        head = f"GET {target} HTTP/1.1\r\nHost: {host}\r\n{bearer}Connection: close\r\n\r\n"
+        assert running.raw(head.encode(), 60)[9:12] == status, target
+
+
+def test_at_the_schemes_own_port_clients_name_none(tmp_path: Path) -> None:
+    try:
+        socket.create_server(("127.0.0.1", 80)).close()
+    except OSError as error:
+        pytest.skip(f"port 80: {error}")
+    with daemon(tmp_path / "h", "--http", "--port", "80") as found:
+        for host in ("localhost", "localhost:80", "127.0.0.1"):
+            assert found.ask("GET", "/health", Host=host).status == 200
+        assert found.ask("GET", "/health", Host="localhost:443").status == 421
 
 
 def test_a_build_or_a_program_needs_its_scope_by_every_way(
@@ -128,8 +163,11 @@ def test_tokens_expire_are_revoked_and_are_kept_as_hashes(running: Daemon, root:
     }
     ident = made["revoked"].split("_")[1]
     assert ident in running.cli("token", "list").out
-    assert running.cli("token", "revoke", ident).status == 0
-    assert running.cli("token", "revoke", ident).status == 1
+    [listed] = [one for one in running.cli("token", "list", "--json").json if one["id"] == ident]
+    assert (listed["scope"], "digest" in listed) == ("read", False)
+    assert running.cli("token", "revoke", ident, "--json").json == listed
+    gone = running.cli("token", "revoke", ident, "--json")
+    assert (gone.status, gone.json["code"]) == (1, "E_NOT_FOUND")
     kept = Path(places.state_folder(running.environ)) / "tokens.json"
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
     assert all(token.split("_", 2)[2] not in kept.read_text() for token in made.values())
@@ -158,8 +196,21 @@ def test_a_token_file_that_is_damaged_lets_nobody_in(tmp_path: Path) -> None:
     shown = tokens.new("read")
     assert tokens.check(shown) is not None
     (tmp_path / "preread" / "tokens.json").write_text('[{"id": "x"}]')
-    with pytest.raises(PrereadError, match="no list of tokens"):
+    with pytest.raises(PrereadError, match="it is damaged"):
         tokens.check(shown)
+
+
+def test_a_token_file_of_another_user_lets_nobody_in(tmp_path: Path) -> None:
+    tokens = Tokens({"XDG_STATE_HOME": str(tmp_path)})
+    tokens.new("read")
+    kept = tmp_path / "preread" / "tokens.json"
+    if os.getuid() == 0:
+        os.chown(kept, 65534, -1)
+    else:  # only root can give a file away; this one is root's
+        kept.unlink()
+        kept.symlink_to("/etc/passwd")
+    with pytest.raises(PrereadError, match="another user"):
+        tokens.all()
 
 
 # -- namespaces
@@ -512,6 +563,35 @@ def test_sockets_are_private_and_there_is_one_daemon(running: Daemon) -> None:
     assert (done.status, "E_DAEMON" in done.err) == (1, True)
     status = running.cli("serve", "status", "--json").json
     assert (status["pid"], status["answers"]) == (running.pid, True)
+
+
+def test_whatever_the_umask_all_its_files_are_private(tmp_path: Path, project: Path) -> None:
+    environ = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run"), **OFF}
+    before = os.umask(0)
+    try:
+        for arguments in (
+            ("serve", "allow", str(project)),
+            ("token", "new", "--scope", "read"),
+            ("serve", "--detach", "--socket"),
+        ):
+            assert run_cli(*arguments, cwd=tmp_path, env=environ).status == 0
+    finally:
+        os.umask(before)
+    places_ = [tmp_path / "run" / "preread", tmp_path / ".local" / "state" / "preread"]
+    files = {path.name: path.stat().st_mode & 0o077 for one in places_ for path in one.iterdir()}
+    found = run_cli("serve", "stop", "--json", cwd=tmp_path, env=environ).json
+    assert found["address"] == places.http_socket(environ)
+    names = {"tokens.json", "tokens.lock", "namespaces.json", "daemon.json", "daemon.log"}
+    assert names < files.keys()
+    assert not any(files.values()), files
+
+
+def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "preread").symlink_to("elsewhere")
+    environ = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
+    done = run_cli("serve", "--socket", cwd=tmp_path, env=environ)
+    assert (done.status, "is a link" in done.err, "chmod" in done.err) == (1, True, False)
 
 
 def test_others_are_served_only_with_a_token_that_is_valid(tmp_path: Path) -> None:

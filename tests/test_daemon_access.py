@@ -117,6 +117,16 @@ def test_tls_by_certificate_files(running: Daemon, trusting: Any, url: str) -> N
     assert page.address == url
 
 
+def test_over_tls_the_login_of_the_page_is_sent_over_tls_only(
+    tmp_path: Path, trusting: Any
+) -> None:
+    with daemon(tmp_path / "h", *trusting[1]) as found:
+        address = service.page_address(found.environ, "read")
+        with httpx2.Client(verify=trusting[0]) as asking:
+            cookie = asking.get(address).headers["set-cookie"].lower().split("; ")
+    assert {"secure", "httponly", "samesite=strict", "path=/"} < {*cookie}
+
+
 def client_hello() -> bytes:
     """The first message of a TLS handshake."""
     sent = ssl.MemoryBIO()

@@ -145,22 +145,29 @@ async def test_a_session_of_the_newer_protocol_goes_on_too(tmp_path: Path, root:
             assert done["structuredContent"]["status"] == "ok"
 
 
-@pytest.mark.parametrize("kind", ["none", "dead", "other version", "silent", "open to others"])
+@pytest.mark.parametrize(
+    "kind", ["none", "dead", "other version", "silent", "open to others", "another user's"]
+)
 async def test_without_a_daemon_that_serves_it_it_serves_itself_and_says_why(
     tmp_path: Path, root: Path, kind: str
 ) -> None:
     env = environ({"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF})
+    if kind == "another user's" and os.getuid():
+        pytest.skip("only root can serve as another user")
     mode = 0o755 if kind == "open to others" else 0o700
     Path(places.runtime_folder(env)).mkdir(mode)  # noqa: ASYNC240
     reasons = {
         "dead": "refused", "other version": "version 9", "silent": "timed out",
-        "open to others": "open to others",
+        "open to others": "open to others", "another user's": "belongs to another user",
     }  # fmt: skip
     with socket.socket(socket.AF_UNIX) as listening:
         if kind != "none":
             listening.bind(places.lines_socket(env))
-        if kind in {"other version", "silent"}:
+        if kind == "another user's":  # the kernel reports who listens
+            os.seteuid(65534)
+        if kind in {"other version", "silent", "another user's"}:
             listening.listen()
+        os.seteuid(os.getuid())
         if kind == "other version":
             threading.Thread(target=refuse, args=(listening,), daemon=True).start()
         async with relay(root, env) as wire:

@@ -1,7 +1,6 @@
 """The commands, generated from the registry: parse arguments, run an operation, print its reply."""
 
 import difflib
-import json
 import os
 import sys
 import types
@@ -283,7 +282,7 @@ def execute(call: Call, environ: Mapping[str, str]) -> int:
     """Run one call and print its reply; returns the exit status. Raises PrereadError."""
     reply = run(call.operation, request_of(call), Path(call.project), environ)
     if call.as_json:
-        print_out(as_json(reply.model_dump(mode="json", exclude_none=True)))
+        print_out(terminal.as_json(reply.model_dump(mode="json", exclude_none=True)))
     else:
         on_terminal = terminal.is_terminal(sys.stdout)
         print_out(views.render(call.operation.name, reply, terminal=on_terminal))
@@ -310,17 +309,6 @@ def exit_status(reply: Model) -> int:
     return 0 if getattr(reply, "ok", True) and is_whole else FAILED
 
 
-def as_json(data: object) -> str:
-    text = json.dumps(data, ensure_ascii=False, indent=2)
-    # The escapes mean the same in JSON, and a terminal does not interpret them.
-    text = terminal.CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(data, indent=2)
-    return text
-
-
 def print_out(text: str) -> None:
     """Print on stdout and flush. Raises BrokenPipeError, and E_WRITE when writing fails."""
     try:
@@ -343,7 +331,7 @@ def print_error(error: PrereadError, *, in_json: bool) -> None:
             "hint": error.hint,
             "details": error.details,
         }
-        print_out(as_json({"status": "error", **fields}))
+        print_out(terminal.as_json({"status": "error", **fields}))
         return
     on_terminal = terminal.is_terminal(sys.stderr) and not os.environ.get("NO_COLOR")
     mark = click.style("error:", fg="red", bold=True) if on_terminal else "error:"

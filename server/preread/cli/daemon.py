@@ -7,13 +7,23 @@ from pathlib import Path
 
 import click
 
+from preread.cli import terminal
+
 Run = Callable[[], int]
 SCOPES = ("read", "write", "execute")
+
+
+IN_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 def _print(*lines: str) -> int:
     click.echo("\n".join(lines))
     return 0
+
+
+def _reply(as_json: bool, data: object, *lines: str) -> int:
+    """Print a result: its data for programs, or lines for people."""
+    return _print(terminal.as_json(data)) if as_json else _print(*lines)
 
 
 @click.group(
@@ -91,66 +101,71 @@ def _detach(listen: "object") -> int:
 
 @serve.command(help="Allow a project's folder to be opened over HTTP.")
 @click.argument("folder", metavar="DIR", default=".")
-def allow(folder: str) -> Run:
+@IN_JSON
+def allow(folder: str, as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon.namespaces import Namespaces
 
-        return _print(f"{Namespaces(os.environ).allow(Path(folder))} may be opened over HTTP.")
+        root = Namespaces(os.environ).allow(Path(folder))
+        return _reply(as_json, {"root": str(root)}, f"{root} may be opened over HTTP.")
 
     return run
 
 
 @serve.command(help="Take that back.")
 @click.argument("folder", metavar="DIR", default=".")
-def forbid(folder: str) -> Run:
+@IN_JSON
+def forbid(folder: str, as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon.namespaces import Namespaces
 
         root = Namespaces(os.environ).forbid(Path(folder))
-        return _print(f"{root} may not be opened over HTTP any more.")
+        said = f"{root} may not be opened over HTTP any more."
+        return _reply(as_json, {"root": str(root)}, said)
 
     return run
 
 
 @serve.command(help="List the folders that may be opened over HTTP.")
-def namespaces() -> Run:
+@IN_JSON
+def namespaces(as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon.namespaces import Namespaces
 
         found = [str(root) for root in Namespaces(os.environ).allowed()]
-        return _print(*found or ["No folder is allowed: `preread serve allow DIR` allows one."])
+        none = "No folder is allowed: `preread serve allow DIR` allows one."
+        return _reply(as_json, found, *found or [none])
 
     return run
 
 
 @serve.command(help="Say whether a daemon runs; exit status 1 if not.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@IN_JSON
 def status(as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon import service
 
         found = service.status(os.environ)
-        if as_json:
-            _print(found.model_dump_json() if found else "null")
-        elif found is None:
-            _print("No daemon is running.")
-        else:
-            minutes = (time.time() - found.since) / 60
-            _print(
-                f"Process {found.pid}, version {found.version}, {minutes:.0f} min: {found.address}"
-                + ("" if found.answers else " (does not answer)")
-            )
-        return 0 if found else 1
+        if found is None:
+            _reply(as_json, None, "No daemon is running.")
+            return 1
+        minutes = (time.time() - found.since) / 60
+        said = f"Process {found.pid}, version {found.version}, {minutes:.0f} min: {found.address}"
+        said += "" if found.answers else " (does not answer)"
+        return _reply(as_json, found.model_dump(), said)
 
     return run
 
 
 @serve.command(help="Stop the daemon.")
-def stop() -> Run:
+@IN_JSON
+def stop(as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon import service
 
-        return _print(f"Process {service.stop(os.environ).pid} has ended.")
+        found = service.stop(os.environ)
+        data = found.model_dump(include={"pid", "version", "address"})
+        return _reply(as_json, data, f"Process {found.pid} has ended.")
 
     return run
 
@@ -200,7 +215,8 @@ def token() -> None:
 @click.option("--scope", type=click.Choice(SCOPES), required=True, help="It includes those before.")
 @click.option("--namespace", default="", metavar="DIR", help="Only for this project.")
 @click.option("--expires", default=None, metavar="DURATION", help="Like 12h or 30d.")
-def new(scope: str, namespace: str, expires: str | None) -> Run:
+@IN_JSON
+def new(scope: str, namespace: str, expires: str | None, as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon import tokens
         from preread.operations.registry import root_of
@@ -208,33 +224,38 @@ def new(scope: str, namespace: str, expires: str | None) -> Run:
         root = str(root_of(Path(namespace))) if namespace else ""
         lifetime = tokens.seconds(expires) if expires else None
         chosen = next(each for each in tokens.SCOPES if each == scope)
-        return _print(tokens.Tokens(os.environ).new(chosen, root, lifetime))
+        shown = tokens.Tokens(os.environ).new(chosen, root, lifetime)
+        return _reply(as_json, {"token": shown}, shown)
 
     return run
 
 
 @token.command("list", help="List the tokens, without their secrets.")
-def list_() -> Run:
+@IN_JSON
+def list_(as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon.tokens import Tokens
 
-        lines = []
-        for one in Tokens(os.environ).all():
+        found, lines = Tokens(os.environ).all(), []
+        for one in found:
             end = time.strftime("%Y-%m-%d", time.gmtime(one.expires)) if one.expires else "never"
             state = "expired" if one.is_expired else f"expires {end}"
             lines.append(f"{one.id}  {one.scope:7}  {state}  {one.namespace or 'every project'}")
-        return _print(*lines or ["There is no token: `preread token new` makes one."])
+        none = "There is no token: `preread token new` makes one."
+        data = [one.model_dump(exclude={"digest"}) for one in found]
+        return _reply(as_json, data, *lines or [none])
 
     return run
 
 
 @token.command(help="Revoke a token.")
 @click.argument("id_", metavar="ID")
-def revoke(id_: str) -> Run:
+@IN_JSON
+def revoke(id_: str, as_json: bool) -> Run:
     def run() -> int:
         from preread.daemon.tokens import Tokens
 
-        Tokens(os.environ).revoke(id_)
-        return _print(f"{id_} is revoked.")
+        data = Tokens(os.environ).revoke(id_).model_dump(exclude={"digest"})
+        return _reply(as_json, data, f"{id_} is revoked.")
 
     return run

@@ -1,7 +1,9 @@
 """Output of text, tables and bars on a terminal, or as plain text into a pipe."""
 
+import json
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -289,3 +291,15 @@ def age(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def as_json(data: object) -> str:
+    """JSON for stdout, whatever its encoding."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    # The escapes mean the same in JSON, and a terminal does not interpret them.
+    text = CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(data, indent=2)
+    return text

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 from preread.daemon.logins import Logins, Visitor, cookie_of
 from preread.daemon.tokens import Scope, Tokens
@@ -29,6 +30,7 @@ STATIC = "/static/"  # the page's own files, which come with the package
 RESOURCE = "/mcp"  # what an authorization server's access tokens are for
 METADATA = f"/.well-known/oauth-protected-resource{RESOURCE}"
 READS = frozenset({"GET", "HEAD"})
+DEFAULT_PORTS = {"http": 80, "https": 443}
 CHALLENGE = 'Bearer realm="preread"'
 HTTP_STATUS = {400: "E_USAGE", 401: "E_NOT_ALLOWED", 403: "E_NOT_ALLOWED", 404: "E_NOT_FOUND",
     405: "E_USAGE", 413: "E_USAGE", 421: "E_NOT_ALLOWED", 429: "E_RATE_LIMIT",
@@ -104,8 +106,9 @@ class Guard:
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             return await self.app(scope, receive, send)
-        headers = _Headers(scope["headers"])
         try:
+            _to_origin_form(scope)
+            headers = _Headers(scope["headers"])
             peer = await self.admit(scope, headers)
             if peer is not None:
                 scope.setdefault("state", {})["peer"] = peer
@@ -154,11 +157,11 @@ class TcpGuard(Guard):
         self._guesses = Rates(1.0, GUESSES)
 
     async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
-        hosts = self._hosts | {_reached(scope)}
-        if headers.one("host") not in hosts:
+        host, hosts = headers.one("host"), self._hosts | {_reached(scope)}
+        if host not in hosts and f"{host}:{DEFAULT_PORTS[_scheme(scope)]}" not in hosts:
             raise Refused(421, "This server has another name.", "Use its address and its port.")
-        origin = headers.one("origin")
-        if origin and origin.partition("://")[2] not in hosts:
+        # Another scheme or another name of this server is another page: that may be any process.
+        if headers.one("origin") not in {"", origin_of(scope, host)}:
             raise Refused(403, "Requests of other web pages are refused.")
         address = str((scope.get("client") or ("",))[0])
         peer = None if scope["path"] in OPEN else await self._peer(scope, headers)
@@ -246,7 +249,28 @@ def _reached(scope: MutableMapping[str, Any]) -> str:
 
 def origin_of(scope: MutableMapping[str, Any], host: str) -> str:
     """The address by which the client knows this server; its Host has been checked."""
-    return f"{scope['scheme']}://{host}"
+    return f"{_scheme(scope)}://{host}"
+
+
+def _scheme(scope: MutableMapping[str, Any]) -> str:
+    return "https" if scope["scheme"] in {"https", "wss"} else "http"
+
+
+def _to_origin_form(scope: MutableMapping[str, Any]) -> None:
+    """Rewrite a target that is a whole URL, whose host replaces the header (RFC 9112, 3.2.2).
+
+    Raises Refused.
+    """
+    scheme, separator, rest = scope["raw_path"].partition(b"://")
+    if not separator or b"/" in scheme:
+        return
+    if scheme.lower() != _scheme(scope).encode():
+        raise Refused(421, "This server has another name.", f"Use {_scheme(scope)}.")
+    host, _, path = rest.partition(b"/")
+    scope["raw_path"] = b"/" + path
+    scope["path"] = unquote(scope["raw_path"].decode("ascii"))
+    others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    scope["headers"] = [(b"host", host), *others]
 
 
 class _Headers:

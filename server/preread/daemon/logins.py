@@ -84,7 +84,7 @@ def _digest(shown: str) -> str:
 
 def cookie_name(host: str) -> str:
     """The cookie's name contains the port, because browsers send cookies to all ports of a host."""
-    return f"preread-{host.rpartition(':')[2]}"
+    return f"preread-{host.rpartition(':')[2].strip(']')}"
 
 
 def cookie_of(header: str, host: str) -> str:

@@ -1,10 +1,13 @@
 """Where the daemon's sockets and files are. Only the standard library: the relay starts with it."""
 
 import os
+import socket
 import stat
+import struct
 from collections.abc import Mapping
 
 PORT = 9742
+PRIVATE = 0o600  # the mode of files
 
 
 def state_folder(environ: Mapping[str, str]) -> str:
@@ -46,7 +49,29 @@ def log(environ: Mapping[str, str]) -> str:
 def is_private(folder: str) -> bool:
     """Whether only this user owns and can access a folder."""
     try:
-        found = os.lstat(folder)
+        return not problem(folder)
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def problem(folder: str) -> str:
+    """Why a folder is not private; empty if only this user can access it. Raises OSError."""
+    found = os.lstat(folder)
+    if stat.S_ISLNK(found.st_mode):
+        return "is a link"
+    if found.st_uid != os.getuid():
+        return "belongs to another user"
+    if not stat.S_ISDIR(found.st_mode):
+        return "is no folder"
+    return "is open to others" if found.st_mode & 0o077 else ""
+
+
+def peer_of(connection: socket.socket) -> tuple[int, int]:
+    """The user and process at the other end of a Unix socket; process 0 if unknown."""
+    if hasattr(socket, "SO_PEERCRED"):
+        size = struct.calcsize("3i")
+        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        pid, uid, _ = struct.unpack("3i", found)
+        return uid, pid
+    # On other systems, the private folder of the socket has to be enough.
+    return os.getuid(), 0

@@ -5,7 +5,6 @@ import gc
 import os
 import resource
 import socket
-import struct
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -16,6 +15,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Frame
+
+from preread.daemon.places import peer_of
 
 REQUEST_SECONDS = 15.0  # for a whole request to arrive
 STALLED_SECONDS = 20.0  # that a client may read nothing of its answer
@@ -199,14 +200,3 @@ class BoundedWebSocket(_SlowReaders, WebSocketsSansIOProtocol):
         if self._frames > MAX_FRAMES:
             self.transport.abort()
         return self._frames <= MAX_FRAMES
-
-
-def peer_of(connection: socket.socket) -> tuple[int, int]:
-    """The user and process at the other end of a Unix socket; process 0 if unknown."""
-    if hasattr(socket, "SO_PEERCRED"):
-        size = struct.calcsize("3i")
-        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-        pid, uid, _ = struct.unpack("3i", found)
-        return uid, pid
-    # On other systems, the private folder of the socket has to be enough.
-    return os.getuid(), 0

@@ -61,12 +61,14 @@ def connect(project: str, environ: Mapping[str, str]) -> socket.socket:
     path = places.lines_socket(environ)
     if not os.path.exists(path):
         raise Unusable
-    if not places.is_private(os.path.dirname(path)):
-        raise Unusable(f"{os.path.dirname(path)} is open to others")
     connection = socket.socket(socket.AF_UNIX)
     try:
+        if problem := places.problem(os.path.dirname(path)):
+            raise OSError(f"{os.path.dirname(path)} {problem}")
         connection.settimeout(HELLO_SECONDS)
         connection.connect(path)
+        if places.peer_of(connection)[0] != os.getuid():  # it would get the whole environment
+            raise OSError(f"{path} belongs to another user")
         pairs = (f"{name}={value}" for name, value in environ.items())
         hello = os.fsencode("\0".join((__version__, project, *pairs)))
         connection.sendall(struct.pack("!I", len(hello)) + hello)

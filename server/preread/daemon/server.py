@@ -83,7 +83,8 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
         address = listen.address(port) if port else places.http_socket(environ)
         about = {"pid": os.getpid(), "version": __version__, "port": port, "since": time.time(),
             "address": address}  # fmt: skip
-        atomic.write(Path(places.about(environ)), json.dumps(about).encode())
+        text = json.dumps(about).encode()
+        atomic.write(Path(places.about(environ)), text, mode=places.PRIVATE)
         sys.stderr.write(f"preread {__version__}: {address}, process {os.getpid()}\n")
         try:
             anyio.run(_run, environ, listen, found, issuer)

@@ -47,9 +47,11 @@ def alone(environ: Mapping[str, str]) -> Iterator[None]:
     folder = Path(places.runtime_folder(environ))
     with atomic.write_errors(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not places.is_private(str(folder)):
-        message = f"{folder} is open to others, or belongs to somebody else."
-        raise PrereadError("E_DAEMON", message, f"Run: chmod 700 {folder}")
+    if problem := places.problem(str(folder)):
+        hint = f"Run: chmod 700 {shlex.quote(str(folder))}"
+        if "open" not in problem:
+            hint = "Move it away, or set XDG_RUNTIME_DIR to a folder of your own."
+        raise PrereadError("E_DAEMON", f"{folder} {problem}.", hint)
     lock = lock_of(environ)
     try:
         lock.acquire(timeout=LOOK_SECONDS)
@@ -64,7 +66,7 @@ def alone(environ: Mapping[str, str]) -> Iterator[None]:
 
 def lock_of(environ: Mapping[str, str]) -> FileLock:
     path = Path(places.runtime_folder(environ)) / "daemon.lock"
-    return FileLock(path, poll_interval=LOOK_SECONDS / 20)
+    return FileLock(path, poll_interval=LOOK_SECONDS / 20, mode=places.PRIVATE)
 
 
 class UnixConnection(http.client.HTTPConnection):

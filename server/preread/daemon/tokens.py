@@ -2,20 +2,14 @@
 
 import hashlib
 import hmac
-import json
 import re
 import secrets
 import time
 from collections.abc import Mapping
-from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from pydantic import ValidationError
-
-from preread.daemon import places
+from preread.daemon.stored import Stored
 from preread.errors import PrereadError
-from preread.infra import atomic
-from preread.infra.locks import FileLock
 from preread.models import Model
 from preread.settings import Effect
 
@@ -59,13 +53,10 @@ def seconds(text: str) -> float:
 
 
 class Tokens:
-    """The tokens of one user, in a file that the daemon re-reads when it changes."""
+    """The tokens of one user."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        folder = Path(places.state_folder(environ))
-        self._file, self._lock = folder / "tokens.json", folder / "tokens.lock"
-        self._seen: tuple[int, int] | None = None
-        self._tokens: dict[str, Token] = {}
+        self._stored = Stored(environ, "tokens", _parsed, "Move it away, and make new tokens.")
 
     def new(self, scope: Scope, namespace: str = "", lifetime: float | None = None) -> str:
         """Create a token, of which only a hash is stored. `lifetime` is in seconds."""
@@ -75,52 +66,37 @@ class Tokens:
             id=ident, digest=_digest(shown), scope=scope, namespace=namespace, created=now,
             expires=None if lifetime is None else now + lifetime,
         )  # fmt: skip
-        with self._changing():
+        with self._stored.changing():
             self._write([*self.all(), token])
         return shown
 
-    def revoke(self, ident: str) -> None:
-        """Revoke a token. Raises E_NOT_FOUND."""
-        with self._changing():
-            left = [token for token in self.all() if token.id != ident]
-            if len(left) == len(self.all()):
+    def revoke(self, ident: str) -> Token:
+        """Revoke a token; returns its record. Raises E_NOT_FOUND."""
+        with self._stored.changing():
+            tokens = self._stored.value()
+            if ident not in tokens:
                 hint = "`preread token list` lists them."
                 raise PrereadError("E_NOT_FOUND", f"There is no token {ident[:40]!a}.", hint)
-            self._write(left)
+            self._write([token for token in tokens.values() if token.id != ident])
+        return tokens[ident]
 
     def all(self) -> list[Token]:
-        """All tokens, including expired ones. Raises E_READ if the file is damaged."""
-        try:
-            found = self._file.stat()
-            state = found.st_mtime_ns, found.st_ino
-            if state != self._seen:
-                data = json.loads(self._file.read_bytes())
-                self._tokens = {each["id"]: Token.model_validate(each) for each in data}
-                self._seen = state
-        except FileNotFoundError:
-            self._tokens, self._seen = {}, None
-        except (OSError, ValueError, TypeError, KeyError, ValidationError) as error:
-            self._tokens, self._seen = {}, None
-            hint = "Move it away, and make new tokens."
-            raise PrereadError("E_READ", f"{self._file} is no list of tokens.", hint) from error
-        return list(self._tokens.values())
+        """All tokens, including expired ones. Raises E_READ if the file cannot be used."""
+        return list(self._stored.value().values())
 
     def check(self, shown: str) -> Token | None:
         """The record of a caller's token; None if it is unknown, revoked or expired."""
-        self.all()
-        parts = SHAPE.fullmatch(shown)
-        token = self._tokens.get(parts[1], NOBODY) if parts else NOBODY
+        parts, tokens = SHAPE.fullmatch(shown), self._stored.value()
+        token = tokens.get(parts[1], NOBODY) if parts else NOBODY
         is_right = hmac.compare_digest(_digest(shown), token.digest)
         return token if is_right and not token.is_expired else None
 
-    def _changing(self) -> FileLock:
-        atomic.make_folder(self._file.parent)
-        self._file.parent.chmod(0o700)
-        return FileLock(self._lock, timeout=10)
-
     def _write(self, tokens: list[Token]) -> None:
-        data = [token.model_dump(mode="json", exclude_none=True) for token in tokens]
-        atomic.write(self._file, json.dumps(data, indent=1).encode(), durable=True)
+        self._stored.write([token.model_dump(mode="json", exclude_none=True) for token in tokens])
+
+
+def _parsed(data: list[Any]) -> dict[str, Token]:
+    return {each["id"]: Token.model_validate(each) for each in data}
 
 
 def _digest(shown: str) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP})
 POLL_SECONDS = 0.05
+UMASK = -1  # as in filelock
 # A holder on another machine that has not renewed its lease for so long is dead. On this machine,
 # the lease of a dead process is taken over at once.
 LEASE_SECONDS = 60.0
@@ -24,12 +25,17 @@ class FileLock:
     """
 
     def __init__(
-        self, path: Path, timeout: float = -1, poll_interval: float = POLL_SECONDS
-    ) -> None:
+        self, path: Path, timeout: float = -1, poll_interval: float = POLL_SECONDS,
+        mode: int = UMASK,
+    ) -> None:  # fmt: skip
+        """`mode` is the permissions of a new file; UMASK leaves them to the umask."""
         from filelock import FileLock as Native  # not needed by a cached load
 
         self._path, self._timeout, self._poll = path, timeout, poll_interval
-        self._lock: BaseFileLock = Native(path, thread_local=False, fallback_to_soft=False)
+        self._mode = mode
+        self._lock: BaseFileLock = Native(
+            path, mode=mode, thread_local=False, fallback_to_soft=False
+        )
 
     @property
     def is_locked(self) -> bool:
@@ -52,7 +58,9 @@ class FileLock:
             from filelock import SoftFileLease
 
             lease = self._path.with_suffix(".lease")
-            self._lock = SoftFileLease(lease, lease_duration=LEASE_SECONDS, thread_local=False)
+            self._lock = SoftFileLease(
+                lease, mode=self._mode, lease_duration=LEASE_SECONDS, thread_local=False
+            )
             self._lock.acquire(timeout, poll_interval=self._poll)
 
     def release(self) -> None:

@@ -16,11 +16,15 @@ def start(
     Raises E_WRITE, OSError.
     """
     atomic.make_folder(log.parent)
-    with atomic.write_errors(log), log.open("ab") as output:
+    with atomic.write_errors(log), open(log, "ab", opener=_private) as output:
         return subprocess.Popen(
             program, env=dict(environ), cwd=os.sep, stdin=subprocess.DEVNULL, stdout=output,
             stderr=output, start_new_session=True,
         )  # fmt: skip
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def on_pipes(program: Sequence[str], environ: Mapping[str, str]) -> "subprocess.Popen[bytes]":
