@@ -125,6 +125,9 @@ writes_nothing() {
   case $text in *preread*gates* | *preread*--undo*) return 1 ;; esac
   case $text in *[!a-zA-Z0-9_.-]rm[!a-zA-Z0-9_.-]* | *[!a-zA-Z0-9_.-][cm][pv][!a-zA-Z0-9_.-]*) return 1 ;; esac
   case $text in *[!a-zA-Z0-9_.-]tee[!a-zA-Z0-9_.-]* | *[!a-zA-Z0-9_.-]touch[!a-zA-Z0-9_.-]*) return 1 ;; esac
+  case $text in *[!a-zA-Z0-9_.-]ln[!a-zA-Z0-9_.-]* | *[!a-zA-Z0-9_.-]install[!a-zA-Z0-9_.-]*) return 1 ;; esac
+  case $text in *unlink* | *truncate* | *sponge* | *patch* | *wget* | *of=*) return 1 ;; esac
+  case $text in *curl*-*[oO]* | *sort*-*o* | *perl*-*i*) return 1 ;; esac
   case $text in
     *[!a-zA-Z0-9_.-]sed[!a-zA-Z0-9_.-]*)
       # Without the other letters, an `i` in a cluster of options is next to its hyphen.

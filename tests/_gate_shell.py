@@ -14,7 +14,19 @@ from typing import NamedTuple
 from _gate_words import CLOSERS, Lexer, Token, UnreadableError
 
 WRITING = {"&>>", "&>", ">>", ">|", ">&", ">"}
-PREFIXES = {"sudo", "env", "command", "time", "exec", "nohup", "builtin"}
+# Commands that start the one that counts, with a pattern of their options that take a word.
+PREFIXES = {
+    **dict.fromkeys(["command", "time", "nohup", "builtin", "setsid"], r"(?!)"),
+    "exec": "-a",
+    "sudo": "-[ughprtU]|--user|--group|--host|--prompt",
+    "doas": "-u",
+    "env": "-u|--unset",
+    "nice": "-n|--adjustment",
+    "ionice": "-[cn]|--class|--classdata",
+    "stdbuf": "-[ioe]|--input|--output|--error",
+    "timeout": "-[ks]|--kill-after|--signal",
+    "xargs": "-[InPLsdEa]|--max-args|--max-procs|--max-lines|--delimiter|--arg-file",
+}
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
@@ -211,50 +223,69 @@ class Shell:
     def perform(self, tokens: list[Token]) -> None:
         words = unprefixed(tokens)
         name, rest = (os.path.basename(words[0] or ""), words[1:]) if words else ("", [])
-        if name == "tee":
-            for path in operands(rest):
-                self.act("write", path)
-        elif name == "touch":
-            for path in touched(rest):
-                self.act("write", path)
-        elif name in {"cp", "mv"}:
+        if name in FILES:
+            for path in FILES[name](rest):
+                if path != "-":
+                    self.act("write", path)
+        elif name in {"cp", "mv", "ln", "install"}:
             self.copy(name, rest)
-        elif name == "sed":
-            for path in edited(rest):
-                self.act("write", path)
-        elif name == "rm":
-            for path in operands(rest):
+        elif name in {"rm", "unlink"}:
+            for path in options(rest)[1]:
                 self.act("remove", path)
         elif name in {"cd", "pushd", "popd"}:
             self.change(name, rest)
+        elif name == "git":
+            self.git(rest)
+        elif name in {"sh", "bash", "dash", "zsh", "ksh"}:
+            script = script_of(rest)
+            if script is not None:
+                self.actions += Shell(Lexer(script).all(), self.cwd).run()
         elif switches_off(name, rest):
             self.actions.append(Action("switch", self.cwd or ""))
 
+    def git(self, words: list[str | None]) -> None:
+        """`git mv` and `git rm`."""
+        before, left = self.cwd, list(words)
+        while left and (left[0] or "").startswith("-") and left[0] != "-":
+            option = left.pop(0)
+            if option == "-C":
+                self.change("cd", left[:1] or [None])
+            if option in {"-C", "-c"}:
+                left = left[1:]
+        names = dict(options(left[1:])[0])
+        if left and left[0] in {"mv", "rm"} and not names.keys() & {"-n", "--dry-run", "--cached"}:
+            if left[0] == "mv":
+                self.copy("mv", left[1:])
+            else:
+                for path in options(left[1:])[1]:
+                    self.act("remove", path)
+        self.cwd = before
+
     def copy(self, name: str, words: list[str | None]) -> None:
-        folder, sources, named = None, list[str | None](), False
-        taken = iter(words)
-        for word in taken:
-            if word in {"-t", "--target-directory"}:
-                folder, named = next(taken, None), True
-            elif word is not None and word.startswith("--target-directory="):
-                folder, named = word.partition("=")[2], True
-            elif word == "--":
-                sources += taken
-            elif word is None or not word.startswith("-"):
-                sources.append(word)
-        if not named:
-            if len(sources) < 2:
-                return
+        more = "mog" if name == "install" else ""
+        longs = "target-directory suffix" + (" mode owner group" if more else "")
+        given, sources = options(words, "tS" + more, longs)
+        names = {option for option, _ in given}
+        folders = [value for option, value in given if option in {"-t", "--target-directory"}]
+        if (name == "cp" and "--parents" in names) or (
+            name == "install" and names & {"-d", "--directory"}
+        ):
+            return
+        folder = folders[-1] if folders else None
+        below = bool(folders)
+        if not folders and len(sources) > 1:
             folder = sources.pop()
+            plain = {"-T", "--no-target-directory"}
+            plain |= {"-n", "-h", "--no-dereference"} if name == "ln" else set()
+            known = folder is not None and (folder.startswith("/") or self.cwd is not None)
+            there = known and os.path.isdir(absolute(folder or "", self.cwd or "/"))
+            is_folder = len(sources) > 1 or (folder or "").endswith("/") or there
+            below = is_folder and not names & plain
+        elif not folders and name == "ln":
+            folder, below = ".", True
+        elif not folders:
+            sources = [] if name != "mv" else sources
         if folder:
-            place = absolute(folder, self.cwd or "/")
-            known = folder.startswith("/") or self.cwd is not None
-            below = (
-                named
-                or len(sources) > 1
-                or folder.endswith("/")
-                or (known and os.path.isdir(place))
-            )
             for source in sources:
                 if not below:
                     self.act("write", folder)
@@ -297,6 +328,7 @@ def absolute(path: str, cwd: str) -> str:
 def unprefixed(tokens: list[Token]) -> list[str | None]:
     """The words of a command from its name on; none for `command -v`."""
     left = list(tokens)
+    mark: str | None = None  # of xargs: its words are put where this is; empty: at the end
     while left:
         if ASSIGNMENT.match(left[0].raw):
             left.pop(0)
@@ -305,64 +337,169 @@ def unprefixed(tokens: list[Token]) -> list[str | None]:
         if prefix not in PREFIXES:
             break
         left.pop(0)
-        while left and (ASSIGNMENT.match(left[0].raw) or (left[0].value or "").startswith("-")):
-            option = left.pop(0).value
+        marks = ""
+        while left and (ASSIGNMENT.match(left[0].raw) or text_of(left[0]).startswith("-")):
+            option = text_of(left.pop(0))
             if prefix == "command" and option in {"-v", "-V"}:
                 return []
-            if prefix in {"sudo", "env"} and option == "-u" and left:
+            value = text_of(left[0]) if left else ""
+            if re.fullmatch(PREFIXES[prefix], option) and left:
                 left.pop(0)
-    return [token.value for token in left]
+            for form in (r"-I(.+)", r"-i(.*)", r"--replace=?(.*)"):
+                if found := re.fullmatch(form, option, re.DOTALL):
+                    marks = found[1] or "{}"
+            marks = (value or "{}") if option == "-I" else marks
+        if prefix == "timeout":
+            left = left[1:]
+        if prefix == "xargs":
+            mark = marks
+    words = [token.value for token in left]
+    if mark is None:
+        return words
+    if not mark:
+        return [*words, None]
+    return [None if word is None or mark in word else word for word in words]
+
+
+def text_of(token: Token) -> str:
+    return token.raw if token.value is None else token.value
+
+
+def options(
+    words: list[str | None], letters: str = "", longs: str = "", attached: str = ""
+) -> tuple[list[tuple[str, str | None]], list[str | None]]:
+    """Options with their values, and operands; the `letters` and `longs` take a value."""
+    given, operands, left = list[tuple[str, str | None]](), list[str | None](), list(words)
+    while left:
+        word = left.pop(0)
+        if word == "--":
+            return given, operands + left
+        if word is None or not word.startswith("-") or word == "-":
+            operands.append(word)
+        elif found := re.fullmatch(r"(--[^=]*)=(.*)", word, re.DOTALL):
+            given.append((found[1], found[2]))
+        elif word.startswith("--"):
+            takes = word[2:] in longs.split()
+            given.append((word, (left.pop(0) if left else None) if takes else ""))
+        else:
+            rest = word[1:]
+            while rest:
+                letter, rest = rest[0], rest[1:]
+                if letter in letters and not rest:
+                    given.append(("-" + letter, left.pop(0) if left else None))
+                elif letter in letters or letter in attached:
+                    given.append(("-" + letter, rest))
+                    rest = ""
+                else:
+                    given.append(("-" + letter, ""))
+    return given, operands
+
+
+def script_of(words: list[str | None]) -> str | None:
+    """The script of `bash -c`."""
+    left = list(words)
+    while left and left[0] is not None and re.fullmatch(r"-.+", left[0], re.DOTALL):
+        option = left.pop(0)
+        if option == "--":
+            return None
+        if re.fullmatch(r"-(?!-).*c", option or "", re.DOTALL):
+            return left[0] if left else None
+        if re.fullmatch(r"-(?!-).*[oO]", option or "", re.DOTALL):
+            left = left[1:]
+    return None
 
 
 def touched(words: list[str | None]) -> list[str | None]:
-    names, left = list[str | None](), list(words)
-    while left:
-        word = left.pop(0)
-        if word in {"-c", "--no-create"}:
-            return []
-        if word == "--":
-            return names + left
-        if word in {"-d", "--date", "-r", "--reference", "-t"}:
-            left = left[1:]
-        elif word is None or not word.startswith("-"):
-            names.append(word)
-    return names
+    given, names = options(words, "drt", "date reference time")
+    return [] if {name for name, _ in given} & {"-c", "--no-create"} else names
 
 
-def operands(words: list[str | None]) -> list[str | None]:
-    """The words that are not options."""
-    end = words.index("--") if "--" in words else len(words)
-    return [word for word in words[:end] if word is None or not word.startswith("-")] + words[
-        end + 1 :
-    ]
+def truncated(words: list[str | None]) -> list[str | None]:
+    given, names = options(words, "sr", "size reference")
+    return [] if {name for name, _ in given} & {"-c", "--no-create"} else names
 
 
 def edited(words: list[str | None]) -> list[str | None]:
     """The files that `sed -i` writes."""
-    in_place, scripted, names = False, False, list[str | None]()
-    left = list(words)
-    while left:
-        word = left.pop(0)
-        if word is None or not word.startswith("-") or word == "-":
-            names.append(word)
-        elif word == "--":
-            names += left
-            break
-        elif word.startswith("--"):
-            in_place |= word.partition("=")[0] == "--in-place"
-            scripted |= word.partition("=")[0] in {"--expression", "--file"}
-            if word in {"--expression", "--file", "--line-length"} and left:
-                left.pop(0)
-        else:
-            letters = re.fullmatch(r"-([^iefl]*)(?:([iefl])(.*))?", word, re.DOTALL)
-            assert letters is not None
-            _, letter, more = letters.groups()
-            in_place |= letter == "i"
-            scripted |= letter in {"e", "f"}
-            takes_next = letter in {"e", "f", "l"} and not more
-            if left and (takes_next or (letter == "i" and not more and left[0] == "")):
-                left.pop(0)
-    return (names if scripted else names[1:]) if in_place else []
+    given, names = options(words, "efl", "expression file line-length", "i")
+    found = {name for name, _ in given}
+    names = [name for name in names if name != ""]
+    if not found & {"-i", "--in-place"}:
+        return []
+    return names if found & {"-e", "-f", "--expression", "--file"} else names[1:]
+
+
+def rewritten(words: list[str | None]) -> list[str | None]:
+    """The files that `perl -pi` writes."""
+    given, names = options(words, "eEI", "", "iMmFCDdVx")
+    found = {name for name, _ in given}
+    names = [name for name in names if name != ""]
+    if not (found & {"-i", "--in-place"} and found & {"-p", "-n"}):
+        return []
+    return names if found & {"-e", "-E"} else names[1:]
+
+
+def sorted_into(words: list[str | None]) -> list[str | None]:
+    longs = "output key field-separator buffer-size temporary-directory"
+    return [v for name, v in options(words, "oktST", longs)[0] if name in {"-o", "--output"}]
+
+
+def fetched(words: list[str | None]) -> list[str | None]:
+    """The files that `wget -O` writes."""
+    longs = "output-document header post-data user-agent timeout tries"
+    given = options(words, "OaABDeiIloPQRtTUwX", longs)[0]
+    return [value for name, value in given if name in {"-O", "--output-document"}]
+
+
+def downloaded(words: list[str | None]) -> list[str | None]:
+    """The files that `curl -o` and `curl -O` write."""
+    longs = (
+        "output output-dir user-agent cookie cookie-jar continue-at data data-raw data-binary"
+        " data-urlencode json dump-header referer cert form header config max-time"
+        " connect-timeout quote range retry retry-delay upload-file user proxy-user write-out"
+        " proxy request time-cond cacert key resolve"
+    )
+    given, urls = options(words, "oAbcCdDeEFHKmPQrtTuUwxXyYz", longs)
+    names = {name for name, _ in given}
+    files = [v for name, v in given if name in {"-o", "--output"} and v != "-"]
+    if names & {"-O", "--remote-name"} and not names & {"-J", "--remote-header-name"}:
+        for url in urls:
+            found = re.fullmatch(r"[^:]*://[^?#]*/([^/?#]+)([?#].*)?", url or "", re.DOTALL)
+            files += [found[1]] if found else []
+    folders = [value for name, value in given if name == "--output-dir"]
+    return below(folders, files)
+
+
+def patched(words: list[str | None]) -> list[str | None]:
+    longs = "directory ifdef fuzz get input output strip reject-file version-control debug suffix"
+    given, names = options(words, "BdDFgioprVxYz", longs)
+    if {name for name, _ in given} & {"--dry-run", "-C", "--check"}:
+        return []
+    outputs = [value for name, value in given if name in {"-o", "--output"}]
+    folders = [value for name, value in given if name in {"-d", "--directory"}]
+    return below(folders, outputs or names[:1])
+
+
+def below(folders: list[str | None], files: list[str | None]) -> list[str | None]:
+    folder = folders[-1] if folders else ""
+    return [] if folder is None else [os.path.join(folder, file) for file in files if file]
+
+
+FILES = {
+    "tee": lambda words: options(words)[1],
+    "sponge": lambda words: options(words)[1],
+    "touch": touched,
+    "truncate": truncated,
+    "dd": lambda words: [
+        word[3:] for word in options(words)[1] if re.match("of=", word or "") and word
+    ],
+    "sed": edited,
+    "perl": rewritten,
+    "sort": sorted_into,
+    "wget": fetched,
+    "curl": downloaded,
+    "patch": patched,
+}
 
 
 def switches_off(name: str, words: list[str | None]) -> bool:

@@ -102,10 +102,10 @@ def test_a_large_call_is_decided_like_a_small_one(size: int, first: str, tmp_pat
 
 
 COMMANDS = 150
-# What is not a plain write, leaves the folder, or is slow.
+# What is not a plain write, leaves the folder, needs the network, or is slow.
 LEFT_ALONE = re.compile(
-    r"\$(?!\( ?\(?cat <<)|[`*~]|\[ab|\{a,b|<>|touch|dd of|eval|bash -c|python|checkout"
-    r"|npx|claude|sudo|/tmp|while|until|\b(cd|pushd|popd)\b"
+    r"\$(?!\( ?\(?cat <<)|[`*~]|\[ab|\{a,b|<>|touch|eval|python|checkout|rsync"
+    r"|npx|npm|curl|wget|truncate -c|xargs(?! -I)|claude|sudo|/tmp|while|until|\b(cd|pushd|popd)\b"
 )
 MADE = {"a.ts": "aaa", "a": "a", "in": "l\n", "f.ts": "a", "d/f.ts": "b"}
 

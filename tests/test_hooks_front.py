@@ -453,7 +453,8 @@ WORDS = """rm cp mv tee sed -i -n -ni ls echo cat 2>&1 > >> >/dev/null 2>/dev/nu
 \\t \\" ' \\\\ $X
 \\\\\\n a.spec.ts tests/n.spec.ts x.ts /bin/rm .project/gates preread gates off r\\\\m 'r'm
 t\\"e\\"e cd ( ) <<E E $'
-form 1,20p committee sudo >/dev/nullx 2>&1x &> # ` --in-place""".split()
+dd of=a ln install curl -o -O wget sort -uo perl -pi patch truncate unlink sponge git mv bash
+-c timeout 5 xargs form 1,20p committee sudo >/dev/nullx 2>&1x &> # ` --in-place""".split()
 FOLDERS = [
     "tests",
     "src",

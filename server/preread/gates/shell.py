@@ -39,7 +39,11 @@ def commands(text: str) -> list[list[str]]:
 
 
 def _parsed(text: str, cwd: str | None) -> _Parser:
-    parser = _Parser(shell_words.tokens(text), cwd)
+    return _read(_Parser(shell_words.tokens(text), cwd))
+
+
+def _read(parser: _Parser) -> _Parser:
+    """Walk a whole script, or up to where bash could not read it."""
     try:
         parser.sequence(())
     except Unreadable:
@@ -232,6 +236,15 @@ class _Parser:
         """Record an action on a path that is literal, and relative to a known folder."""
         if path and (path.startswith("/") or self.cwd is not None):
             self.actions.append((action, self.absolute(path)))
+
+    def script(self, text: str | None) -> None:
+        """The actions of a script in a script: `bash -c`, where `text` is literal."""
+        if text is None or self.depth > MAX_DEPTH:
+            return
+        inner = _Parser(shell_words.tokens(text), self.cwd)
+        inner.depth = self.depth + 1
+        _read(inner)
+        self.actions += inner.actions
 
     def absolute(self, path: str) -> str:
         path = os.path.normpath(os.path.join(self.cwd or "/", path))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from preread.gates import shell_writers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Protocol, TypeGuard
 
     from preread.gates.shell_words import Token
 
@@ -20,38 +22,34 @@ if TYPE_CHECKING:
 
         def act(self, action: str, path: str | None) -> None: ...
         def absolute(self, path: str) -> str: ...
+        def script(self, text: str | None) -> None: ...
 
 
 PROMPT = "/preread:gates"  # of a person; another Claude Code could be given it
-PREFIXES = frozenset(["sudo", "env", "command", "time", "exec", "nohup", "builtin"])
-# Options of sed.
-IN_PLACE = "--in-place"
-SCRIPTS = ("--expression", "--file")
-VALUED = (*SCRIPTS, "--line-length")
-SED_LETTERS = {
-    "i": IN_PLACE,
-    "e": "--expression",
-    "f": "--file",
-    "l": "--line-length",
+# Commands before the one that counts -> their options whose value is the next word.
+PREFIXES = {
+    **dict.fromkeys(("command", "time", "nohup", "builtin", "setsid"), ""),
+    "exec": "-a",
+    "sudo": "-u --user -g --group -h --host -p --prompt -r -t -U",
+    "doas": "-u",
+    "env": "-u --unset",
+    "nice": "-n --adjustment",
+    "ionice": "-c -n --class --classdata",
+    "stdbuf": "-i -o -e --input --output --error",
+    "timeout": "-k -s --kill-after --signal",  # and an operand: the time
+    "xargs": "-I -n -P -L -s -d -E -a --max-args --max-procs --max-lines --delimiter --arg-file",
 }
-
-TOUCH_VALUED = ("-d", "--date", "-r", "--reference", "-t")
 
 
 def perform(walker: Walker, tokens: list[Token]) -> None:
     """Record what one simple command does."""
     words = _unprefixed(tokens)
     name, rest = (os.path.basename(words[0] or ""), words[1:]) if words else ("", [])
-    if name in WRITERS:
-        for path in WRITERS[name](rest):
+    if name in shell_writers.WRITERS:
+        for path in shell_writers.written(name, rest):
             walker.act("write", path)
-    elif name == "rm":
-        for path in _operands(rest):
-            walker.act("remove", path)
-    elif name in ("cp", "mv"):
-        _copy(walker, name, rest)
-    elif name in ("cd", "pushd", "popd"):
-        _change(walker, name, rest)
+    elif name in COMMANDS:
+        COMMANDS[name](walker, words)
     elif _switches_off(name, rest) or any((word or "").startswith(PROMPT) for word in words):
         walker.actions.append(("switch", walker.cwd or ""))
 
@@ -67,6 +65,7 @@ def is_assignment(raw: str) -> bool:
 def _unprefixed(tokens: list[Token]) -> Words:
     """The words of a command, from its name on; none for `command -v`."""
     at, size = 0, len(tokens)
+    xargs: Words | None = None
     while at < size:
         if is_assignment(tokens[at].raw):
             at += 1
@@ -74,62 +73,97 @@ def _unprefixed(tokens: list[Token]) -> Words:
         prefix = os.path.basename(tokens[at].value or "")
         if prefix not in PREFIXES:
             break
-        at += 1
-        while at < size and (
-            is_assignment(tokens[at].raw) or (tokens[at].value or "").startswith("-")
-        ):
-            option = tokens[at].value
-            if prefix == "command" and option in ("-v", "-V"):
-                return []
-            at += 2 if prefix in ("sudo", "env") and option == "-u" else 1
-    return [token.value for token in tokens[at:]]
+        start = at + 1
+        at = _after_options(tokens, start, PREFIXES[prefix].split())
+        given: Words = [_text(token) for token in tokens[start:at]]
+        if prefix == "command" and ("-v" in given or "-V" in given):
+            return []
+        at += prefix == "timeout"
+        xargs = given if prefix == "xargs" else xargs
+    words = [token.value for token in tokens[at:]]
+    return words if xargs is None else _completed(words, xargs)
 
 
-def _operands(words: Words) -> Words:
-    """The words that are not options."""
-    end = words.index("--") if "--" in words else len(words)
-    return [word for word in words[:end] if not _is_option(word)] + words[end + 1 :]
+def _text(token: Token) -> str:
+    return token.raw if token.value is None else token.value
 
 
-def _is_option(word: str | None) -> bool:
-    return word is not None and word.startswith("-")
+def _completed(words: Words, options: Words) -> Words:
+    """What xargs runs: words that are not known are at the end, or where `-I` says."""
+    given = shell_writers.Given(options, PREFIXES["xargs"])
+    marks = [mark or "{}" for mark in given.values("-I", "-i", "--replace")]
+    if not marks:
+        return [*words, None]
+    return [None if any(mark in (word or "") for mark in marks) else word for word in words]
 
 
-def _copy(walker: Walker, name: str, words: Words) -> None:
-    """`cp` and `mv`: write the last operand, or each source's name below it."""
-    folder, is_named, sources = _copied(words)
-    if not is_named:
-        if len(sources) < 2:
-            return
-        folder = sources.pop()
-    if folder:
-        is_folder = is_named or len(sources) > 1 or folder.endswith("/")
-        if is_folder or _is_folder(walker, folder):
+def _after_options(tokens: list[Token], at: int, valued: list[str]) -> int:
+    """The index behind the options, their values and assignments."""
+    while at < len(tokens):
+        option = _text(tokens[at])
+        if not option.startswith("-") and not is_assignment(tokens[at].raw):
+            break
+        at += 2 if option in valued else 1
+    return at
+
+
+def _remove(walker: Walker, words: Words) -> None:
+    for path in shell_writers.Given(words[1:], "").operands:
+        walker.act("remove", path)
+
+
+def _copy(walker: Walker, words: Words) -> None:
+    """`cp` and the like: write the last operand, or each source's name below it."""
+    name = os.path.basename(words[0] or "")
+    sources, target, kind = shell_writers.copied(name, words[1:])
+    if target:
+        either = kind == shell_writers.EITHER
+        if either and (target.endswith("/") or _is_folder(walker, target)):
+            kind = shell_writers.FOLDER
+        if kind == shell_writers.FOLDER:
             for source in filter(None, sources):
-                walker.act("write", os.path.join(folder, os.path.basename(source.rstrip("/"))))
+                walker.act("write", os.path.join(target, os.path.basename(source.rstrip("/"))))
         else:
-            walker.act("write", folder)
+            walker.act("write", target)
     if name == "mv":
         for moved in sources:
             walker.act("remove", moved)
 
 
-def _copied(words: Words) -> tuple[str | None, bool, Words]:
-    """The folder of `-t`, whether there is one, and the operands."""
-    folder: str | None = None
-    is_named = False
-    operands: Words = []
-    rest = iter(words)
+def _git(walker: Walker, words: Words) -> None:
+    """`git mv` and `git rm`, in the folder of `-C`."""
+    at = 1
+    folder: str | None = ""
+    while at < len(words) and _is_option(words[at]):
+        if words[at] == "-C":
+            folder = words[at + 1] if at + 1 < len(words) else None
+        at += 2 if words[at] in ("-C", "-c") else 1
+    command = words[at] if at < len(words) else None
+    given = shell_writers.Given(words[at + 1 :], "")
+    if command not in ("mv", "rm") or given.has("-n", "--dry-run", "--cached"):
+        return
+    before = walker.cwd
+    if folder != "":
+        _change(walker, ["cd", folder])
+    COMMANDS[command](walker, words[at:])
+    walker.cwd = before
+
+
+def _script(walker: Walker, words: Words) -> None:
+    """`bash -c SCRIPT`."""
+    rest = iter(words[1:])
     for word in rest:
-        if word in ("-t", "--target-directory"):
-            folder, is_named = next(rest, None), True
-        elif word is not None and word.startswith("--target-directory="):
-            folder, is_named = word.partition("=")[2], True
-        elif word == "--":
-            operands += rest
-        elif not _is_option(word):
-            operands.append(word)
-    return folder, is_named, operands
+        if not _is_option(word) or word == "--":
+            return
+        if not word.startswith("--") and word.endswith("c"):
+            walker.script(next(rest, None))
+            return
+        if word.endswith(("o", "O")) and not word.startswith("--"):
+            next(rest, None)
+
+
+def _is_option(word: str | None) -> TypeGuard[str]:
+    return word is not None and word.startswith("-") and word != "-"
 
 
 def _is_folder(walker: Walker, path: str) -> bool:
@@ -137,67 +171,22 @@ def _is_folder(walker: Walker, path: str) -> bool:
     return known and "\0" not in path and os.path.isdir(walker.absolute(path))
 
 
-def _edited(words: Words) -> Words:
-    """The files that `sed -i` writes."""
-    in_place = has_script = False
-    names: Words = []
-    at = 0
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if word is None or not word.startswith("-") or word == "-":
-            names.append(word)
-            continue
-        if word == "--":
-            names += words[at:]
-            break
-        option, takes_next = _sed_option(word, words[at : at + 1])
-        in_place = in_place or option == IN_PLACE
-        has_script = has_script or option in SCRIPTS
-        at += takes_next
-    if not in_place:
-        return []
-    return names if has_script else names[1:]
-
-
-def _sed_option(word: str, following: Words) -> tuple[str, bool]:
-    """The long name of an option of sed, and whether the next word is its value."""
-    if word.startswith("--"):
-        return word.partition("=")[0], word in VALUED
-    # The first of these letters takes the rest of its cluster, or the next word.
-    at = min([at for at in map(word.find, SED_LETTERS) if at > 0], default=0)
-    option = SED_LETTERS[word[at]] if at else ""
-    if word[at + 1 :]:
-        return option, False
-    # `-i ""` is how macOS writes no backup.
-    return option, option in VALUED or (option == IN_PLACE and following == [""])
-
-
-def _touched(words: Words) -> Words:
-    """The files that `touch` creates."""
-    names: Words = []
-    rest = iter(words)
-    for word in rest:
-        if word in ("-c", "--no-create"):
-            return []
-        if word == "--":
-            names += rest
-        elif word in TOUCH_VALUED:
-            next(rest, None)
-        elif not _is_option(word):
-            names.append(word)
-    return names
-
-
-WRITERS = {"tee": _operands, "sed": _edited, "touch": _touched}
-
-
-def _change(walker: Walker, name: str, words: Words) -> None:
+def _change(walker: Walker, words: Words) -> None:
     """`cd`: the folder from here on, or None when it is unknown."""
-    names = [word for word in words if word is None or not word.startswith("-") or word == "-"]
-    folder = names[0] if len(names) == 1 and name != "popd" else None
+    names = [word for word in words[1:] if not _is_option(word)]
+    is_back = os.path.basename(words[0] or "") == "popd"
+    folder = names[0] if len(names) == 1 and not is_back else None
     known = folder and folder != "-" and (folder.startswith("/") or walker.cwd is not None)
     walker.cwd = walker.absolute(folder) if folder and known else None
+
+
+COMMANDS = {
+    **dict.fromkeys(("rm", "unlink"), _remove),
+    **dict.fromkeys(shell_writers.COPIERS, _copy),
+    **dict.fromkeys(("cd", "pushd", "popd"), _change),
+    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh"), _script),
+    "git": _git,
+}
 
 
 def _switches_off(name: str, words: Words) -> bool:
