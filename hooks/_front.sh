@@ -15,7 +15,7 @@ leave() { exit 0; }
 
 # Shows the person one line; $1 needs no JSON escapes.
 failure() {
-  printf '{"systemMessage": "preread: %s; this call was let through"}\n' "$1"
+  printf '{"systemMessage": "preread: %s; nothing was blocked"}\n' "$1"
   leave
 }
 

@@ -27,6 +27,6 @@ try:
     from preread.gates.entry import main
 except BaseException as error:
     why = "the gates cannot be loaded (" + type(error).__name__ + ")"
-    sys.stdout.write('{"systemMessage": "preread: ' + why + '; this call was let through"}\n')
+    sys.stdout.write('{"systemMessage": "preread: ' + why + '; nothing was blocked"}\n')
 else:
     main(sys.argv[1:])

@@ -60,7 +60,7 @@ PASS = Decision("pass")
 
 
 def failure(*fragments: str) -> Decision:
-    return Decision("failure", "", ("preread: ", *fragments, "; this call was let through"))
+    return Decision("failure", "", ("preread: ", *fragments, "; nothing was blocked"))
 
 
 def shown(text: str) -> str:

@@ -159,9 +159,10 @@ def read_answer(out: bytes) -> Said:
     assert isinstance(person, str)
     specific = answer.pop("hookSpecificOutput", None)
     assert not answer, answer
-    assert "\n" not in person
+    assert all(line.startswith("preread: ") for line in person.split("\n") if person)
     if specific is None:
         assert person
+        assert "\n" not in person
         assert len(person) <= FAILURE_LENGTH
         return Said("failure", "", person)
     assert specific.pop("hookEventName") == "PreToolUse"

@@ -26,7 +26,7 @@ LIBRARY = ROOT / "server" / "preread" / "gates"
 MODULES = [HOOKS / "hook.py", *sorted(LIBRARY.glob("*.py"))]
 # More shells to test with: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
 SHELLS = ["/bin/bash", *filter(None, os.environ.get("PREREAD_TEST_BASH", "").split(":"))]
-LET_THROUGH = "; this call was let through"
+NOT_BLOCKED = "; nothing was blocked"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs bash and POSIX processes")
 
@@ -64,7 +64,7 @@ def is_failure(answer: Mapping[str, Any]) -> bool:
     return (
         set(answer) == {"systemMessage"}
         and line.startswith("preread: ")
-        and line.endswith(LET_THROUGH)
+        and line.endswith(NOT_BLOCKED)
     )
 
 
@@ -401,6 +401,13 @@ def test_a_switch_in_the_environment_goes_before_everything_else(
     without_library(installed)
     for text in (b"", b"no event", b"x" * 1_000_000):
         assert run(installed / "pre-spec-write", text, switch) == {}
+
+
+def test_each_remark_for_the_person_has_a_line_of_its_own(gated: bytes) -> None:
+    shown = run(HOOKS / "pre-spec-write", gated, {"PREREAD_GATES": "of"})["systemMessage"]
+    first, second = shown.split("\n")
+    assert first == "preread: PREREAD_GATES=of is not block, warn or off, and is ignored"
+    assert second.startswith("preread: tests/login.spec.ts waits for the dossier of login. ")
 
 
 @pytest.mark.parametrize(

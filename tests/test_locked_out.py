@@ -106,6 +106,18 @@ def test_a_call_that_is_denied_or_fails_opens_the_gate(scene: Scene, way: str) -
     assert kind(write(scene, transcript.path, "cart.spec.ts")) == "block"
 
 
+def test_an_edit_is_not_asked_for_a_call_that_was_made_in_vain(scene: Scene) -> None:
+    transcript = Transcript(scene.root.parent / "t.jsonl")
+    (scene.root / "login.spec.ts").write_text("x")
+    asked = write(scene, transcript.path)["hookSpecificOutput"]["additionalContext"]
+    assert asked.startswith(f'Call {TOOL} with {{"feature": "login"}} before you go on')
+    transcript.call(ERRORS["no such tool"])
+    assert kind(write(scene, transcript.path)) == "pass"
+    transcript.call(reply(status="building"), failed=False)
+    asked = write(scene, transcript.path)["hookSpecificOutput"]["additionalContext"]
+    assert "before you go on" in asked
+
+
 def reply(**fields: object) -> str:
     return json.dumps(fields, separators=(",", ":"))
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     Answer = Optional[Dict[str, Any]]  # None: nothing is printed, and the call proceeds
 
 MAX_NOTE = 300
-LET_THROUGH = "; this call was let through"
+NOT_BLOCKED = "; nothing was blocked"
 
 
 class InvalidEvent(Exception):  # noqa: N818 - the name that docs/gates-reference.md uses
@@ -102,8 +102,8 @@ def is_block(answer: Answer) -> bool:
 
 def failure(why: str) -> Answer:
     """A failure of the gate itself: one line for the person; the call proceeds."""
-    room = MAX_NOTE - len("preread: ") - len(LET_THROUGH)
-    return {"systemMessage": "preread: " + shown(why, room) + LET_THROUGH}
+    room = MAX_NOTE - len("preread: ") - len(NOT_BLOCKED)
+    return {"systemMessage": "preread: " + shown(why, room) + NOT_BLOCKED}
 
 
 def with_notes(answer: Answer, notes: list[str]) -> Answer:
@@ -114,7 +114,7 @@ def with_notes(answer: Answer, notes: list[str]) -> Answer:
     if "systemMessage" in answer:
         lines.append(answer["systemMessage"])
     rest = {key: answer[key] for key in answer if key != "systemMessage"}
-    return {"systemMessage": " ".join(lines), **rest}
+    return {"systemMessage": "\n".join(lines), **rest}
 
 
 def encode(answer: Answer) -> str:

@@ -136,6 +136,10 @@ def _needs(
         return call.remarked(messages.stale_file(name, feature), found, root)
     why = messages.reason(feature, found, roots)
     if os.path.exists(path):
+        from preread.gates import calls
+
+        if calls.why_in_vain(call.event, feature, found):
+            return PASS
         text = messages.existing_file(name, feature, why, roots, call.noun)
         return call.remarked(text, found, root)
     text = messages.new_file(name, feature, why, roots, call.noun)

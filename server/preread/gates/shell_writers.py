@@ -154,6 +154,21 @@ def _dd(given: Given) -> Words:
     return [word[3:] for word in given.operands if word is not None and word.startswith("of=")]
 
 
+_PATCH = """
+    -B -d --directory -D --ifdef -F --fuzz -g --get -i --input -o --output -p --strip
+    -r --reject-file -V --version-control -x --debug -Y -z --suffix
+"""
+_WGET = """
+    -O --output-document -a -A -B -D -e -i -I -l -o -P -Q -R -t -T -U -w -X --header --post-data
+    --user-agent --timeout --tries
+"""
+_CURL = """
+    -o --output --output-dir -A --user-agent -b --cookie -c --cookie-jar -C --continue-at
+    -d --data --data-raw --data-binary --data-urlencode --json -D --dump-header -e --referer
+    -E --cert -F --form -H --header -K --config -m --max-time --connect-timeout -P -Q --quote
+    -r --range --retry --retry-delay -t -T --upload-file -u --user -U --proxy-user
+    -w --write-out -x --proxy -X --request -y -Y -z --time-cond --cacert --key --resolve
+"""
 # Name -> options whose value may be the next word, letters that take only the rest of their word,
 # and the function that tells which files are written.
 WRITERS: dict[str, tuple[str, str, Callable[[Given], Words]]] = {
@@ -169,31 +184,7 @@ WRITERS: dict[str, tuple[str, str, Callable[[Given], Words]]] = {
         "",
         _output,
     ),
-    "patch": (
-        (
-            "-B -d --directory -D --ifdef -F --fuzz -g --get -i --input -o --output -p --strip -r "
-            "--reject-file -V --version-control -x --debug -Y -z --suffix"
-        ),
-        "",
-        _patched,
-    ),
-    "wget": (
-        (
-            "-O --output-document -a -A -B -D -e -i -I -l -o -P -Q -R -t -T -U -w -X --header "
-            "--post-data --user-agent --timeout --tries"
-        ),
-        "",
-        _document,
-    ),
-    "curl": (
-        (
-            "-o --output --output-dir -A --user-agent -b --cookie -c --cookie-jar -C --continue-at -d "
-            "--data --data-raw --data-binary --data-urlencode --json -D --dump-header -e --referer -E "
-            "--cert -F --form -H --header -K --config -m --max-time --connect-timeout -P -Q --quote "
-            "-r --range --retry --retry-delay -t -T --upload-file -u --user -U --proxy-user -w "
-            "--write-out -x --proxy -X --request -y -Y -z --time-cond --cacert --key --resolve"
-        ),
-        "",
-        _downloaded,
-    ),
+    "patch": (_PATCH, "", _patched),
+    "wget": (_WGET, "", _document),
+    "curl": (_CURL, "", _downloaded),
 }
