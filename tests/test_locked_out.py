@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from _session_hooks import SESSION, Scene, gated
+from conftest import Cli
 
 TOOL = "mcp__plugin_preread_preread__load_context"
 USER = "/home/x"
@@ -148,6 +149,17 @@ def test_what_was_replied_decides(scene: Scene, way: str) -> None:
     result, failed, then = REPLIES[way]
     transcript.call(result, failed=failed)
     assert kind(write(scene, transcript.path)) == then
+
+
+def test_the_person_is_told_why_a_dossier_could_not_be_saved(scene: Scene, cli: Cli) -> None:
+    (scene.root / ".project/context").write_text("in the way\n")
+    replied = cli("load", "login", "--level", "light", "--json", cwd=scene.root).json
+    transcript = Transcript(scene.root.parent / "t.jsonl")
+    transcript.call(reply(**replied), failed=False)
+    answer = write(scene, transcript.path)
+    why = "only in the reply of load_context, because it could not be saved: "
+    for told in (answer["systemMessage"], answer["hookSpecificOutput"]["additionalContext"]):
+        assert why + str(scene.root / ".project/context") in told
 
 
 def test_only_the_last_call_for_the_feature_counts(scene: Scene) -> None:

@@ -25,6 +25,7 @@ MISTAKES = (
     "E_SCOPE",
     "InputValidationError",
 )
+UNSAVED = "it could not be saved: "  # in a warning of the reply
 MISSING = "No such tool available"
 PATIENCE, POLL = 1.0, 0.05  # seconds: Claude Code writes its transcript a little later
 
@@ -47,8 +48,12 @@ class Call:
             text = self.text.replace(" ", "")
             if '"status":"building"' in text:
                 return ""
-            saved = "could not be saved" if '"code":"E_WRITE"' in text else "is not there yet"
-            return f"load_context was called, and the dossier {saved}"
+            if '"code":"E_WRITE"' not in text:
+                return "load_context was called, and the dossier is not there yet"
+            why = self.text.partition(UNSAVED)[2].partition('"')[0].rstrip(". ")
+            return "its dossier is only in the reply of load_context" + (
+                ", because it could not be saved: " + events.shown(why, MAX_REASON) if why else ""
+            )
         if MISSING in self.text:
             return "load_context is not among the tools of this session"
         if any(code in self.text for code in MISTAKES):
