@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,14 @@ def _cited(scene: Scene, feature: str, spans: Any) -> Path:
     return scene.root / ".project/.cache/stale" / feature
 
 
+def begun(scene: Scene, done: Callable[[str], bool]) -> str:
+    """What a session is told once that is so; on a busy machine a check may run out of its time."""
+    end = time.monotonic() + 60
+    while not done(said := scene.begin()) and time.monotonic() < end:
+        pass
+    return said
+
+
 def test_a_hint_that_is_no_longer_true_is_removed(scene: Scene) -> None:
     scene.write("a.ts", "one\ntwo\n")
     hint = _cited(
@@ -273,10 +282,11 @@ def test_a_hint_that_is_no_longer_true_is_removed(scene: Scene) -> None:
             "commit:0123456": "x",
         },
     )
-    assert "a cited span is gone: b.ts:1" in scene.begin()
-    assert hint.read_text() == "a cited span is gone: b.ts:1\n"
+    gone = "a cited span is gone: b.ts:1"
+    assert gone in begun(scene, lambda said: gone in said)
+    assert hint.read_text() == f"{gone}\n"
     scene.write("b.ts", "x\n")
-    assert "stale" not in scene.begin()
+    assert "stale" not in begun(scene, lambda _: not hint.exists())
     assert not hint.exists()
 
 
@@ -433,7 +443,7 @@ def test_garbage_in_a_sessions_state_breaks_nothing(scene: Scene, hook: str, gar
     )
     line = (answer or {}).get("systemMessage", "")
     assert "Traceback" not in line
-    assert not line or (garbage != "text" and "let through" in line)
+    assert not line or (garbage != "text" and "nothing was blocked" in line)
 
 
 @pytest.mark.parametrize("hook", HOOK_NAMES)
