@@ -29,7 +29,7 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "server"))
 
-from preread.daemon import places, service  # noqa: E402
+from preread.daemon import paths, service  # noqa: E402
 
 CLIENTS = 50
 PACE = 4.0  # calls a second of each client, where clients do not ask as fast as they can
@@ -215,7 +215,7 @@ async def asked(env: Mapping[str, str], data: bytes, calls: int, pace: float = 0
     times: list[float] = []
 
     async def client(number: int) -> None:
-        reader, writer = await asyncio.open_unix_connection(places.http_socket(env))
+        reader, writer = await asyncio.open_unix_connection(paths.http_socket(env))
         due = time.perf_counter() + (number / CLIENTS / pace if pace else 0)
         for _ in range(calls // CLIENTS):
             if pace:

@@ -16,7 +16,7 @@ from typing import Any
 
 from _mcp_process import environ
 from conftest import Ran, run_cli
-from preread.daemon import places, service
+from preread.daemon import paths, service
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Daemon:
         if over == "tcp":
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         else:
-            connection = service.UnixConnection(places.http_socket(self.environ))
+            connection = service.UnixConnection(paths.http_socket(self.environ))
         try:
             connection.request(method, path, data, given)
             found = connection.getresponse()

@@ -23,8 +23,8 @@ from conftest import child_environ
 from preread.errors import Cancelled
 from preread.infra import subprocesses
 from preread.infra.subprocesses import Child, Ended, streamed, supervisor
-from preread.infra.subprocesses.direct import Direct
 from preread.infra.subprocesses.streamed import MAX_LINE, Lines
+from preread.infra.subprocesses.unsupervised import Direct
 
 needs_proc = pytest.mark.skipif(not supervisor.PROC, reason="there is no /proc")
 LONG = 60.0  # seconds that no run here should need

@@ -31,7 +31,7 @@ from _half_pairs import HALF, spellings, with_half_pairs
 from _mcp_process import shop
 from conftest import ROOT, child_environ, run_cli
 from preread.client import Client as Preread
-from preread.daemon import places, protocol, service
+from preread.daemon import paths, protocol, service
 from preread.daemon.guard import MAX_BODY, Rates
 from preread.daemon.tokens import Tokens
 from preread.errors import PrereadError
@@ -168,7 +168,7 @@ def test_tokens_expire_are_revoked_and_are_kept_as_hashes(running: Daemon, root:
     assert running.cli("token", "revoke", ident, "--json").json == listed
     gone = running.cli("token", "revoke", ident, "--json")
     assert (gone.status, gone.json["code"]) == (1, "E_NOT_FOUND")
-    kept = Path(places.state_folder(running.environ)) / "tokens.json"
+    kept = Path(paths.state_folder(running.environ)) / "tokens.json"
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
     assert all(token.split("_", 2)[2] not in kept.read_text() for token in made.values())
     time.sleep(1.1)
@@ -555,9 +555,9 @@ async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
 
 
 def test_sockets_are_private_and_there_is_one_daemon(running: Daemon) -> None:
-    folder = Path(places.runtime_folder(running.environ))
+    folder = Path(paths.runtime_folder(running.environ))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    for path in (places.http_socket(running.environ), places.lines_socket(running.environ)):
+    for path in (paths.http_socket(running.environ), paths.lines_socket(running.environ)):
         assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
     done = running.cli("serve", "--port", "0")
     assert (done.status, "E_DAEMON" in done.err) == (1, True)
@@ -580,7 +580,7 @@ def test_whatever_the_umask_all_its_files_are_private(tmp_path: Path, project: P
     places_ = [tmp_path / "run" / "preread", tmp_path / ".local" / "state" / "preread"]
     files = {path.name: path.stat().st_mode & 0o077 for one in places_ for path in one.iterdir()}
     found = run_cli("serve", "stop", "--json", cwd=tmp_path, env=environ).json
-    assert found["address"] == places.http_socket(environ)
+    assert found["address"] == paths.http_socket(environ)
     names = {"tokens.json", "tokens.lock", "namespaces.json", "daemon.json", "daemon.log"}
     assert names < files.keys()
     assert not any(files.values()), files
@@ -666,10 +666,10 @@ def test_the_sockets_of_a_service_manager_are_used_and_left_in_place(tmp_path: P
     env = child_environ({"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF})
     env |= {"LISTEN_FDS": "3"}
     (tmp_path / "preread").mkdir(mode=0o700)
-    paths = [places.http_socket(env), places.lines_socket(env)]
+    sockets = [paths.http_socket(env), paths.lines_socket(env)]
     listening = [socket.create_server(("127.0.0.1", 0))]
-    listening += [socket.socket(socket.AF_UNIX) for _ in paths]
-    for path, one in zip(paths, listening[1:], strict=True):
+    listening += [socket.socket(socket.AF_UNIX) for _ in sockets]
+    for path, one in zip(sockets, listening[1:], strict=True):
         one.bind(path)
         one.listen()
     port = listening[0].getsockname()[1]
@@ -684,7 +684,7 @@ def test_the_sockets_of_a_service_manager_are_used_and_left_in_place(tmp_path: P
         assert found.ask("GET", "/health", over="socket").status == 200
         process.terminate()
     assert process.returncode == 0
-    assert all(Path(path).exists() for path in paths)
+    assert all(Path(path).exists() for path in sockets)
     for one, copy in zip(listening, copies, strict=True):
         one.close()
         os.close(copy)

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 from _daemon import Daemon, daemon
 from _trees import write
 from conftest import child_environ, make_repository
-from preread.daemon import places
+from preread.daemon import paths
 
 COUNT = 200
 PATIENCE = 0.3  # seconds, before a connection is ended that nothing comes back on
@@ -142,7 +142,7 @@ def request(path: bytes, body: bytes, *headers: bytes, method: bytes = b"POST") 
 def requests(host: bytes, root: Path, *known: bytes) -> Iterator[bytes]:
     """Requests whose path, headers or framing nobody should send; the last ones are whole but odd."""
     generator, other = random.Random(5), str(root.parent / "other").encode()
-    paths = (b"/operation", b"/operation/../operation", b"//operation", b"/%2e%2e/etc/passwd", b"/%00", b"/stream%00", b"*", b"\xff",
+    targets = (b"/operation", b"/operation/../operation", b"//operation", b"/%2e%2e/etc/passwd", b"/%00", b"/stream%00", b"*", b"\xff",
              b"/static/../../app.py", b"/static/%2e%2e%2f%2e%2e%2fapp.py", b"/dossier/..%2f..%2fother", b"/search?q=" + b"%ff" * 99,
              b"/operation?namespace=" + other, b"/mcp", b"/mcp/" + b"a/" * 500, b"/graph?node=" + b"x" * 3000, b"/cancel/x", b"/code?scope=execute")  # fmt: skip
     odd = (b"Preread-Namespace: " + other, b"Preread-Namespace: " + other + b"/../other", b"Preread-Namespace: other", b"Preread-Namespace: \xff\xfe",
@@ -154,7 +154,7 @@ def requests(host: bytes, root: Path, *known: bytes) -> Iterator[bytes]:
     hosts = (b"Host: " + host, b"Host: " + host, b"Host: evil", b"Host:", b"X-Host: a")
     for body in bodies(root):
         headers = (generator.choice(hosts), *known, *generator.sample(odd, generator.randrange(3)))
-        path, method = generator.choice(paths), generator.choice(methods)
+        path, method = generator.choice(targets), generator.choice(methods)
         yield request(path, body[:2000], *headers, method=method)
     yield from (
         b"GET\r\n\r\n",
@@ -195,7 +195,7 @@ def test_rpc(running: Daemon, root: Path, token: str) -> None:
 def test_the_http_socket(running: Daemon, root: Path, token: str) -> None:
     """Here every project is open to who names it: these requests name none but their own."""
     there = f"Preread-Namespace: {root}".encode()
-    path = places.http_socket(running.environ)
+    path = paths.http_socket(running.environ)
     named = str(root.parent / "other").encode()
     odd = [data for data in requests(b"x", root) if named not in data and b"other" not in data]
     answers = [said(path, data) for data in odd]
@@ -210,7 +210,7 @@ def test_the_http_socket(running: Daemon, root: Path, token: str) -> None:
 def test_the_socket_of_relays(running: Daemon, root: Path, token: str) -> None:
     from preread import __version__
 
-    generator, path = random.Random(7), places.lines_socket(running.environ)
+    generator, path = random.Random(7), paths.lines_socket(running.environ)
     hellos = (b"", b"\0", __version__.encode(), f"{__version__}\0relative".encode(), b"9\0/\0A=B",
               f"{__version__}\0{root}/nosuch\0A=\xff".encode("latin-1"), f"{__version__}\0{root}\0=\0PATH".encode(),
               f"{__version__}\0/\0HOME=/nosuch".encode(), b"\xff" * 99)  # fmt: skip

@@ -17,7 +17,7 @@ import pytest
 from _daemon import Daemon, daemon
 from _mcp_process import MODERN, SlowGit, Wire, connect, environ, shop
 from conftest import run_cli
-from preread.daemon import places
+from preread.daemon import paths
 
 pytestmark = pytest.mark.anyio
 BOUND = 240  # seconds; a server starts several times, on a busy machine
@@ -155,14 +155,14 @@ async def test_without_a_daemon_that_serves_it_it_serves_itself_and_says_why(
     if kind == "another user's" and os.getuid():
         pytest.skip("only root can serve as another user")
     mode = 0o755 if kind == "open to others" else 0o700
-    Path(places.runtime_folder(env)).mkdir(mode)  # noqa: ASYNC240
+    Path(paths.runtime_folder(env)).mkdir(mode)  # noqa: ASYNC240
     reasons = {
         "dead": "refused", "other version": "version 9", "silent": "timed out",
         "open to others": "open to others", "another user's": "belongs to another user",
     }  # fmt: skip
     with socket.socket(socket.AF_UNIX) as listening:
         if kind != "none":
-            listening.bind(places.lines_socket(env))
+            listening.bind(paths.lines_socket(env))
         if kind == "another user's":  # the kernel reports who listens
             os.seteuid(65534)
         if kind in {"other version", "silent", "another user's"}:

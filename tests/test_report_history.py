@@ -236,7 +236,7 @@ def test_the_command_lists_failing_tests_first_and_shows_no_secret(
     assert secret.encode() not in services(project).layout.test_history.read_bytes()
     assert [(line.split()[0], line.split(" > ")[-1]) for line in done.out.splitlines()[3:-1]] == [
         ("failing", f"test_paint: {BOOM}"), ("failing", "test_key"),
-        ("mended", f"test_login_a: {BOOM}"),
+        ("fixed", f"test_login_a: {BOOM}"),
     ]  # fmt: skip
     few = cli("failures", "login", "--limit", "1", "--json", cwd=project).json
     assert [(one["test"], one["report"]) for one in few["tests"]] == [

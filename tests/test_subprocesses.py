@@ -8,14 +8,14 @@ import pytest
 
 from preread.errors import Cancelled
 from preread.infra import subprocesses
-from preread.infra.subprocesses import whole
+from preread.infra.subprocesses import captured
 
 HOLDS_THE_PIPE = "setsid sleep 30 & echo $! > left; "
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "DRAIN_SECONDS", 0.5)
+    monkeypatch.setattr(captured, "DRAIN_SECONDS", 0.5)
 
 
 def end_what_is_left(folder: Path) -> None:

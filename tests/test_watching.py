@@ -322,7 +322,7 @@ def test_a_resource_of_a_stale_dossier_says_so(root: Path, cli: Cli) -> None:
 
 
 def test_a_session_is_told_once_at_its_next_prompt(root: Path) -> None:
-    from preread.gates import news, sessions
+    from preread.gates import notices, sessions
 
     event = {"session_id": "s-1", "cwd": str(root), "hook_event_name": "UserPromptSubmit",
              "prompt": "go on"}  # fmt: skip
@@ -349,4 +349,4 @@ def test_a_session_is_told_once_at_its_next_prompt(root: Path) -> None:
     os.utime(hint(root), (1, 1))
     assert "load_context" in told()
     hint(root).unlink()
-    assert news.of_session({**event, "session_id": "s-2"}, {}) is None
+    assert notices.of_session({**event, "session_id": "s-2"}, {}) is None

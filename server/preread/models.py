@@ -317,7 +317,7 @@ def _ignore_delay(_fault: Fault) -> None:
 
 
 class Review(Protocol):
-    """`alone`: the message is all that the model is told."""
+    """`alone`: the model gets nothing but the message."""
 
     def __call__(self, answers: Iterable[str], /, *, alone: bool) -> str:
         raise NotImplementedError

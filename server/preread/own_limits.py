@@ -9,7 +9,7 @@ from typing import Any
 
 LIMITS = ("max_usd", "max_turns", "max_builds", "max_waiting")
 MODELS = ("model", "fallback_model")
-# The model families of the two defaults, in any version. The cost of other models cannot be told
+# The model families of the two defaults, in any version. The cost of other models cannot be known
 # from their names.
 MODEST = re.compile(r"(?:(?:claude-)?(?:\d[\d.]*-)*(?:haiku|sonnet)(?:-\d[\d.]*)*)?")
 

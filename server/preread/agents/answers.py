@@ -12,7 +12,7 @@ from preread.models import Model
 
 A = TypeVar("A", bound="Answer")
 MAX_TASKS, MAX_NAME = 8, 24
-MAX_SHOWN = 5  # problems that the agent is told
+MAX_SHOWN = 5  # problems that are listed to the agent
 FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]

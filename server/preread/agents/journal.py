@@ -58,7 +58,7 @@ class Journal:
     @property
     def story(self) -> "Story":
         with self._lock:
-            return told(self.entries)
+            return story_of(self.entries)
 
 
 def of(layout: Layout, run: str) -> Journal:
@@ -121,7 +121,7 @@ class Story:
         return bool(self.parts) and all(part.merged for part in self.parts.values())
 
 
-def told(entries: Iterable[Entry]) -> Story:
+def story_of(entries: Iterable[Entry]) -> Story:
     """Replay the entries of a journal."""
     story = Story()
     running: dict[tuple[str, str], Entry] = {}

@@ -182,8 +182,8 @@ def _check_together(
 
 def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
     """Which findings to keep within the budget. A refresh prefers those that are published."""
-    told = _known_only_to_people(evidence)
-    ranks = {one.text: one.score + (one.text in told) for one in evidence.findings}
+    only_people = _known_only_to_people(evidence)
+    ranks = {one.text: one.score + (one.text in only_people) for one in evidence.findings}
     if plan.how != "refreshed" or plan.published is None:
         return ranks
     texts = plan.published.texts.items()

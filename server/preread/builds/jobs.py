@@ -51,8 +51,8 @@ class Caller:
 class Job:
     """One build: its request, progress, callers and outcome."""
 
-    def __init__(self, request: Request, told: Callable[["Job"], object]) -> None:
-        self.request, self._told = request, told
+    def __init__(self, request: Request, notify: Callable[["Job"], object]) -> None:
+        self.request, self._notify = request, notify
         self.progress = Progress(report=self._report, offer=self._offer)
         self.scope = anyio.CancelScope()
         self.begun: float | None = None  # by time.monotonic(); None while it waits for its turn
@@ -115,7 +115,7 @@ class Job:
             raise
         finally:
             self._changed.set()
-            self._told(self)
+            self._notify(self)
 
     @property
     def latest(self) -> tuple[str, float, float]:
@@ -173,7 +173,7 @@ class Job:
         if not self.done:
             changed, self._changed = self._changed, anyio.Event()
             changed.set()
-            self._told(self)
+            self._notify(self)
 
 
 class Jobs:
@@ -182,13 +182,15 @@ class Jobs:
     _group: TaskGroup
 
     def __init__(
-        self, limit: int | None = None, told: Callable[[Path, Job], object] = lambda _root, _job: 0
+        self,
+        limit: int | None = None,
+        notify: Callable[[Path, Job], object] = lambda _root, _job: 0,
     ) -> None:
         """`limit` builds of a project run at a time; by default its setting `max_builds`.
 
         `told` is called, in the event loop, with each build whose progress changed or that ended.
         """
-        self._limit, self._told = limit, told
+        self._limit, self._notify = limit, notify
         self._jobs: dict[tuple[Path, str], Job] = {}
         self._lookups: dict[int, Progress] = {}
         self._turns: dict[Path, anyio.CapacityLimiter] = {}  # by root
@@ -276,7 +278,7 @@ class Jobs:
         waiting = len(self.running(key[0])) - int(turns.total_tokens)
         if waiting >= services.settings.max_waiting:
             raise _busy(waiting)
-        job = self._jobs[key] = Job(request, partial(self._told, key[0]))
+        job = self._jobs[key] = Job(request, partial(self._notify, key[0]))
         self._group.start_soon(self._build, key, job, services, work)
         return job
 

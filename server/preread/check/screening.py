@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from preread.dossier import fact_text
-from preread.infra import orders
+from preread.infra import prompt_injection
 from preread.infra.secrets import Credentials
 from preread.layout import BY_NAME
 from preread.models import Fact, Problem
@@ -33,7 +33,7 @@ class Screening:
             return Rejection("E_UNSEEN", message)
         if kind := self._credentials.found(text.replace("\t", "\n")):  # each part is a line
             return Rejection("E_SECRET", f"contains what looks like a secret: {kind}")
-        if order := orders.found(text):
+        if order := prompt_injection.found(text):
             return Rejection("E_ORDER", f"gives orders to an assistant: it {order}")
         return None
 
@@ -48,6 +48,6 @@ class Screening:
 
 def orders_in_own_words(fact: Fact) -> Rejection | None:
     """Orders in a fact's own words, which a reader might obey because no source proves them."""
-    found = orders.in_own_words(fact_text.own_words(fact.text))
+    found = prompt_injection.in_own_words(fact_text.own_words(fact.text))
     message = f"says `{found}` in its own words; quote it from its source, or leave it out"
     return Rejection("E_ORDER", message) if found else None

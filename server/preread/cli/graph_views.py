@@ -59,9 +59,9 @@ class _Tree:
         members = [self.nodes[edge.source] for edge in self.into[self.feature.id]]
         facts = [node for node in members if node.kind in {"fact", "decision"}]
         other = [_Branch(_name(node)) for node in members if node not in facts]
-        told: set[str] = set()
-        cited = [self._cited(node, told) for node in self._most_cited(facts)]
-        left = [_Branch(_fact(node)) for node in facts if node.id not in told]
+        shown: set[str] = set()
+        cited = [self._cited(node, shown) for node in self._most_cited(facts)]
+        left = [_Branch(_fact(node)) for node in facts if node.id not in shown]
         why = "whose sources are beyond the limit" if self.is_cut else "that cite no node"
         alone = [_Branch(f"facts {why}", tuple(left))] if left else []
         return _Branch(
@@ -77,14 +77,14 @@ class _Tree:
                     times[edge.target] += 1
         return [self.nodes[id_] for id_ in sorted(times, key=lambda id_: (-times[id_], id_))]
 
-    def _cited(self, node: "Node", told: set[str]) -> _Branch:
+    def _cited(self, node: "Node", shown: set[str]) -> _Branch:
         """A node with the facts that cite it, each fact once in the tree, and its other edges."""
         below, facts = [], 0
         for edge in self.into[node.id]:
             if edge.kind == "cites":
                 facts += 1
-                below += [] if edge.source in told else [_Branch(_fact(self.nodes[edge.source]))]
-                told.add(edge.source)
+                below += [] if edge.source in shown else [_Branch(_fact(self.nodes[edge.source]))]
+                shown.add(edge.source)
             elif edge.kind != "defines":
                 below.append(self._other(IN[edge.kind], edge.source, edge))
         for edge in self.out[node.id]:
@@ -98,12 +98,12 @@ class _Tree:
 
 
 def _name(node: "Node") -> str:
-    told = _short(node.name)
+    name = _short(node.name)
     if node.kind in {"file", "feature"}:
-        return told
+        return name
     if node.kind == "commit" and node.name != node.id.partition(":")[2]:
-        return f"{node.id} {told}"
-    return f"{node.kind} {told}"
+        return f"{node.id} {name}"
+    return f"{node.kind} {name}"
 
 
 def _fact(node: "Node") -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from preread.client import transports
 from preread.client.operations import AsyncOperations, Operations
 from preread.client.transports import Send, State, Transport
-from preread.daemon import places
+from preread.daemon import paths
 from preread.errors import CODES, PrereadError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class _Connection:
         cls, project: str | Path = ".", *, environ: Mapping[str, str] | None = None
     ) -> "Self":
         """A client of this user's daemon, over its Unix socket."""
-        path = places.http_socket(os.environ if environ is None else environ)
+        path = paths.http_socket(os.environ if environ is None else environ)
         folder = str(Path(project).absolute())
         return cls(transport=transports.http("http://preread", "", folder, path))
 

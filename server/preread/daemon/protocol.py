@@ -16,7 +16,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame
 
-from preread.daemon.places import peer_of
+from preread.daemon.paths import peer_of
 
 REQUEST_SECONDS = 15.0  # for a whole request to arrive
 STALLED_SECONDS = 20.0  # that a client may read nothing of its answer

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 
 from preread import __version__
-from preread.daemon import places
+from preread.daemon import paths
 
 CHUNK = 2**16
 HELLO_SECONDS, LAST_SECONDS = 2.0, 3.0  # to wait for the daemon's hello, and after the client's end
@@ -58,16 +58,16 @@ def _project(arguments: list[str], environ: Mapping[str, str]) -> str | None:
 
 def connect(project: str, environ: Mapping[str, str]) -> socket.socket:
     """Connect to the daemon and read its hello. Raises Unusable."""
-    path = places.lines_socket(environ)
+    path = paths.lines_socket(environ)
     if not os.path.exists(path):
         raise Unusable
     connection = socket.socket(socket.AF_UNIX)
     try:
-        if problem := places.problem(os.path.dirname(path)):
+        if problem := paths.problem(os.path.dirname(path)):
             raise OSError(f"{os.path.dirname(path)} {problem}")
         connection.settimeout(HELLO_SECONDS)
         connection.connect(path)
-        if places.peer_of(connection)[0] != os.getuid():  # it would get the whole environment
+        if paths.peer_of(connection)[0] != os.getuid():  # it would get the whole environment
             raise OSError(f"{path} belongs to another user")
         pairs = (f"{name}={value}" for name, value in environ.items())
         hello = os.fsencode("\0".join((__version__, project, *pairs)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 
 from preread import __version__
-from preread.daemon.places import peer_of
+from preread.daemon.paths import peer_of
 from preread.daemon.serving import Serving
 from preread.errors import PrereadError
 from preread.mcp import lines

@@ -17,7 +17,7 @@ import anyio
 import uvicorn
 
 from preread import __version__
-from preread.daemon import places, relays
+from preread.daemon import paths, relays
 from preread.daemon.app import app
 from preread.daemon.guard import MAX_BODY, MAX_HEAD, App, SocketGuard, TcpGuard
 from preread.daemon.page.routes import is_page
@@ -42,7 +42,7 @@ class Listen:
     """Where to listen."""
 
     host: str = LOOPBACK[0]
-    port: int = places.PORT
+    port: int = paths.PORT
     http: bool = True
     sockets: bool = True
     certificate: str = ""
@@ -80,16 +80,16 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
     with alone(environ):
         found = given(environ) or opened(environ, listen)
         port = found.tcp.getsockname()[1] if found.tcp else 0
-        address = listen.address(port) if port else places.http_socket(environ)
+        address = listen.address(port) if port else paths.http_socket(environ)
         about = {"pid": os.getpid(), "version": __version__, "port": port, "since": time.time(),
             "address": address}  # fmt: skip
         text = json.dumps(about).encode()
-        atomic.write(Path(places.about(environ)), text, mode=places.PRIVATE)
+        atomic.write(Path(paths.about(environ)), text, mode=paths.PRIVATE)
         sys.stderr.write(f"preread {__version__}: {address}, process {os.getpid()}\n")
         try:
             anyio.run(_run, environ, listen, found, issuer)
         finally:
-            atomic.remove(Path(places.about(environ)))
+            atomic.remove(Path(paths.about(environ)))
 
 
 def check_certificate(listen: Listen) -> None:
@@ -124,8 +124,8 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
     found = Sockets()
     try:
         if listen.sockets:
-            found.http = _unix(places.http_socket(environ))
-            found.lines = _unix(places.lines_socket(environ))
+            found.http = _unix(paths.http_socket(environ))
+            found.lines = _unix(paths.lines_socket(environ))
         if listen.http:
             found.tcp = _tcp(listen.host, listen.port)
     except (OSError, OverflowError) as error:
@@ -173,7 +173,7 @@ def given(environ: Mapping[str, str]) -> Sockets | None:
         if one.family != socket.AF_UNIX:
             found.tcp = one
             _check_reach(environ, one.getsockname()[0])
-        elif one.getsockname() == places.http_socket(environ):
+        elif one.getsockname() == paths.http_socket(environ):
             found.http = one
         else:
             found.lines = one
@@ -257,5 +257,5 @@ def _forget(environ: Mapping[str, str], sockets: Sockets) -> None:
     if environ.get("LISTEN_PID") == str(os.getpid()) or sockets.lines is None:
         return
     with suppress(PrereadError):
-        for path in (places.http_socket(environ), places.lines_socket(environ)):
+        for path in (paths.http_socket(environ), paths.lines_socket(environ)):
             atomic.remove(Path(path))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from preread.daemon import places
+from preread.daemon import paths
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.locks import FileLock
@@ -44,10 +44,10 @@ class Status(Model):
 @contextmanager
 def alone(environ: Mapping[str, str]) -> Iterator[None]:
     """Hold the lock that only one daemon per user can have. Raises E_DAEMON, E_WRITE."""
-    folder = Path(places.runtime_folder(environ))
+    folder = Path(paths.runtime_folder(environ))
     with atomic.write_errors(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if problem := places.problem(str(folder)):
+    if problem := paths.problem(str(folder)):
         hint = f"Run: chmod 700 {shlex.quote(str(folder))}"
         if "open" not in problem:
             hint = "Move it away, or set XDG_RUNTIME_DIR to a folder of your own."
@@ -65,8 +65,8 @@ def alone(environ: Mapping[str, str]) -> Iterator[None]:
 
 
 def lock_of(environ: Mapping[str, str]) -> FileLock:
-    path = Path(places.runtime_folder(environ)) / "daemon.lock"
-    return FileLock(path, poll_interval=LOOK_SECONDS / 20, mode=places.PRIVATE)
+    path = Path(paths.runtime_folder(environ)) / "daemon.lock"
+    return FileLock(path, poll_interval=LOOK_SECONDS / 20, mode=paths.PRIVATE)
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -87,7 +87,7 @@ def status(environ: Mapping[str, str]) -> Status | None:
     if not _is_running(environ):
         return None
     try:
-        about = json.loads(Path(places.about(environ)).read_bytes())
+        about = json.loads(Path(paths.about(environ)).read_bytes())
     except (OSError, ValueError):
         return None  # it is still starting
     return Status(**about, answers=_answers(environ, about["address"]))
@@ -95,7 +95,7 @@ def status(environ: Mapping[str, str]) -> Status | None:
 
 def _is_running(environ: Mapping[str, str]) -> bool:
     """Whether a process holds the daemon's lock."""
-    if not places.is_private(places.runtime_folder(environ)):
+    if not paths.is_private(paths.runtime_folder(environ)):
         return False
     lock = lock_of(environ)
     try:
@@ -107,8 +107,8 @@ def _is_running(environ: Mapping[str, str]) -> bool:
 
 
 def _connection(environ: Mapping[str, str], address: str) -> http.client.HTTPConnection:
-    path, parts = places.http_socket(environ), urlsplit(address)
-    if os.path.exists(path):  # noqa: PTH110 - `places` has texts
+    path, parts = paths.http_socket(environ), urlsplit(address)
+    if os.path.exists(path):  # noqa: PTH110 - `paths` has texts
         return UnixConnection(path)
     host, port = parts.hostname or "", parts.port
     if parts.scheme == "https":
@@ -133,7 +133,7 @@ def detach(environ: Mapping[str, str], arguments: list[str]) -> Status:
     if _is_running(environ):
         hint = "`preread serve status` shows it, `preread serve stop` ends it."
         raise PrereadError("E_DAEMON", "A daemon is running already.", hint)
-    log = Path(places.log(environ))
+    log = Path(paths.log(environ))
     process = detached.start([sys.executable, "-m", "preread", "serve", *arguments], environ, log)
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
@@ -168,10 +168,10 @@ def page_address(environ: Mapping[str, str], scope: str, namespace: str = "") ->
     if found is None:
         hint = "`preread serve --detach` starts one."
         raise PrereadError("E_DAEMON", "No daemon is running.", hint)
-    if not found.port or not os.path.exists(places.http_socket(environ)):  # noqa: PTH110
+    if not found.port or not os.path.exists(paths.http_socket(environ)):  # noqa: PTH110
         message = "The page needs a daemon with a port and a Unix socket."
         raise PrereadError("E_DAEMON", message, "Run `preread serve` without --http and --socket.")
-    connection = UnixConnection(places.http_socket(environ))
+    connection = UnixConnection(paths.http_socket(environ))
     try:
         query = urlencode({"scope": scope, "namespace": namespace})
         connection.request("POST", f"/code?{query}")
@@ -190,7 +190,7 @@ def page_address(environ: Mapping[str, str], scope: str, namespace: str = "") ->
 def tail(environ: Mapping[str, str], lines: int) -> list[str]:
     """The last lines of the log; empty if there is none."""
     try:
-        text = Path(places.log(environ)).read_text(encoding="utf-8", errors="replace")
+        text = Path(paths.log(environ)).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
     return text.splitlines()[-lines:]
@@ -201,7 +201,7 @@ def units(environ: Mapping[str, str], platform: str = sys.platform) -> dict[Path
     home = Path(environ.get("HOME") or Path.home())
     program = [sys.executable, "-m", "preread", "serve"]
     if platform == "darwin":
-        return {home / LAUNCHD / f"{LABEL}.plist": _plist(program, places.log(environ))}
+        return {home / LAUNCHD / f"{LABEL}.plist": _plist(program, paths.log(environ))}
     folder = home / SYSTEMD
     if os.path.isabs(environ.get("XDG_CONFIG_HOME", "")):  # noqa: PTH117
         folder = Path(environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
@@ -212,7 +212,7 @@ def units(environ: Mapping[str, str], platform: str = sys.platform) -> dict[Path
     )
     listen = (
         f"[Unit]\nDescription=Sockets of Preread's daemon\n\n[Socket]\n"
-        f"ListenStream=127.0.0.1:{places.PORT}\nListenStream=%t/preread/http.sock\n"
+        f"ListenStream=127.0.0.1:{paths.PORT}\nListenStream=%t/preread/http.sock\n"
         "ListenStream=%t/preread/mcp.sock\nSocketMode=0600\nDirectoryMode=0700\nNoDelay=true\n\n"
         "[Install]\nWantedBy=sockets.target\n"
     )

@@ -59,7 +59,7 @@ class Serving:
         self.tasks, self.metrics = Background(tasks), Metrics()
         self.tokens, self.allowed = Tokens(environ), Namespaces(environ)
         self.logins = Logins()
-        self.jobs = Jobs(told=self._told)
+        self.jobs = Jobs(notify=self._notify)
         self.relays = 0
         self._namespaces: dict[Path, Namespace] = {}
 
@@ -171,7 +171,7 @@ class Serving:
                     if event.news is not None:
                         await handlers.subscribers.tell(event.news)
 
-    def _told(self, root: Path, job: Job) -> None:
+    def _notify(self, root: Path, job: Job) -> None:
         if root in self._namespaces:
             self._namespaces[root].hub.tell_of_build(job)
 

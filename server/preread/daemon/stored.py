@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from preread.daemon import places
+from preread.daemon import paths
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.locks import FileLock
@@ -25,7 +25,7 @@ class Stored(Generic[T]):
         self, environ: Mapping[str, str], name: str, parse: Callable[[Any], T], hint: str
     ) -> None:
         """`parse` makes the value of the file's JSON, or of an empty list if there is no file."""
-        self._folder = Path(places.state_folder(environ))
+        self._folder = Path(paths.state_folder(environ))
         self._file, self._lock = self._folder / f"{name}.json", self._folder / f"{name}.lock"
         self._parse, self._hint = parse, hint
         self._seen: tuple[int, int] | None = None
@@ -52,13 +52,13 @@ class Stored(Generic[T]):
         with atomic.write_errors(self._folder):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._folder.chmod(0o700)  # fails if it is another user's
-        with FileLock(self._lock, timeout=LOCK_SECONDS, mode=places.PRIVATE):
+        with FileLock(self._lock, timeout=LOCK_SECONDS, mode=paths.PRIVATE):
             yield
 
     def write(self, data: list[Any]) -> None:
         """Replace the file; for use while `changing`. Raises E_WRITE."""
         text = json.dumps(data, indent=1)
-        atomic.write(self._file, text.encode(), durable=True, mode=places.PRIVATE)
+        atomic.write(self._file, text.encode(), durable=True, mode=paths.PRIVATE)
 
     def _read(self, owner: int) -> T:
         if owner != os.getuid():

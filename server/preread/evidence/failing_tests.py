@@ -25,7 +25,7 @@ MAX_MESSAGE = 130  # characters
 def found(view: View, *, reported: bool) -> Iterator[Found]:
     """The feature's failing and flaky tests, grouped by run and message.
 
-    `reported` are those that fail in the latest reports; the others are told by recorded runs.
+    `reported` are those that fail in the latest reports; the others come from recorded runs.
     """
     looked = inputs.reports(view.services)
     current = looked.current if looked is not None else frozenset()

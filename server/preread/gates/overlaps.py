@@ -1,4 +1,4 @@
-"""Sessions of one project at the same time that write the same files: each is told once.
+"""Sessions of one project at the same time that write the same files: each is notified once.
 
 What a session writes is in its transcript. A hint, made when a second session starts, says that
 there are several; without it, a prompt looks for nothing.
@@ -25,7 +25,7 @@ def started(root: str, event: events.Event) -> None:
 
 
 def news(root: str, event: events.Event) -> str:
-    """Which files another session writes as well that this one has not been told of."""
+    """Which files another session writes as well that this one has not been notified of."""
     hint = os.path.join(root, ".project", ".cache", *HINT)
     if not os.path.lexists(hint):
         return ""
@@ -77,5 +77,5 @@ def _written(root: str, places: list[str]) -> list[str]:
 def _is_new(root: str, event: events.Event, mark: str) -> bool:
     try:
         return sessions.first_time(root, event.get("session_id"), mark)
-    except OSError:  # nothing can be written here, so it would be told at every prompt
+    except OSError:  # nothing can be written here, so it would be repeated at every prompt
         return False

@@ -80,9 +80,9 @@ def submitted(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
     prompt = event.get("prompt")
     words = prompt.split() if isinstance(prompt, str) else []
     if words[:1] != [PROMPT]:
-        from preread.gates import news
+        from preread.gates import notices
 
-        return with_report(news.of_session(event, environ), event, environ)
+        return with_report(notices.of_session(event, environ), event, environ)
     root = paths.session_root(event, environ)
     if root is None or not os.path.exists(os.path.join(root, ".project", "gates")):
         said = "there is no .project/gates here, so nothing is gated"

@@ -58,9 +58,9 @@ def _file(services: Services, writer: Writer, path: str) -> set[str]:
         node = writer.node(key, known_best=True)
         whole = Key(f"feature:{feature}", "feature", feature) if feature else file_node(path)
         writer.edge(node, "belongs-to", writer.node(whole), f"{path}:{line}")
-        for key, told in _cited(writer, json.loads(cited)).items():
+        for key, quotes in _cited(writer, json.loads(cited)).items():
             found.add(key.path)
-            writer.edge(node, "cites", writer.node(key), ", ".join(told), state, confidence)
+            writer.edge(node, "cites", writer.node(key), ", ".join(quotes), state, confidence)
     if is_knowledge:
         _superseded(services, writer, path)
     return found

@@ -313,7 +313,7 @@ def healing(
 ) -> T:
     """Run `work` on a connection; if the database is damaged, again after `heal`.
 
-    `heal` is told whether the damage is sure. Damaged rows can be anything: no text, no JSON.
+    `heal` gets whether the damage is certain. Damaged rows can be anything: no text, no JSON.
     """
     try:
         with closing(connect()) as connection:

@@ -1,8 +1,8 @@
 """Folders whose changes the kernel queues (Linux); the queue is polled.
 
-Unlike a watcher that is told after a while, the queue has a change as soon as the call that made it
-returns. Changes that are not made through this machine's kernel are in no queue, so only file
-systems of this machine are taken. Not reported: a change through another hard link, or through
+Unlike a watcher that is notified after a while, the queue has a change as soon as the call that
+made it returns. Changes that are not made through this machine's kernel are in no queue, so only
+file systems of this machine are taken. Not reported: a change through another hard link, or through
 memory that was mapped, until the file is closed.
 """
 

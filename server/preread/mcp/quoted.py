@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from preread.gates import fence
-from preread.infra import orders
+from preread.infra import prompt_injection
 from preread.models import LoadReply, Model
 from preread.operations import shared_state
 from preread.operations.shared_state import State
@@ -58,7 +58,7 @@ def _value(value: Any, mark: str) -> Any:  # noqa: ANN401 - any JSON
 
 def _is_sentence(name: str) -> bool:
     """Whether a name without spaces has enough words to be a sentence."""
-    return len(WORDS.split(name)) > MAX_WORDS or bool(orders.found(name))
+    return len(WORDS.split(name)) > MAX_WORDS or bool(prompt_injection.found(name))
 
 
 def plain(data: Any) -> Any:  # noqa: ANN401 - any JSON

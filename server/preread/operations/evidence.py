@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from preread import aliases, resolve
-from preread.infra import orders
+from preread.infra import prompt_injection
 from preread.infra.secrets import Credentials
 from preread.models import Evidence, Finding
 from preread.operations.registry import (
@@ -63,7 +63,7 @@ def _publishable(services: Services, found: Evidence) -> Evidence:
 
     def is_publishable(finding: Finding) -> bool:
         text = "\n".join((finding.section, finding.text, *finding.sources, *finding.fence))
-        return not secrets.found(text) and not orders.found(text)
+        return not secrets.found(text) and not prompt_injection.found(text)
 
     kept = tuple(finding for finding in found.findings if is_publishable(finding))
     left_out = len(found.findings) - len(kept)

@@ -31,7 +31,7 @@ class FailedTest(Model):
     """What is known about one test that failed."""
 
     test: str
-    state: Literal["failing", "flaky", "mended"]
+    state: Literal["failing", "flaky", "fixed"]
     runs: int = Field(description="Those in which it passed or failed.")
     failures: int
     retried: int = Field(description="Runs in which it failed at first and passed when retried.")
@@ -97,7 +97,7 @@ def _failed_test(past: "Past", secrets: "Credentials") -> FailedTest:
     marks = {"passed": ".", "failed": "F", "flaky": "r"}
     return FailedTest(
         test=secrets.without(past.label),
-        state="failing" if past.is_failing else "flaky" if past.is_flaky else "mended",
+        state="failing" if past.is_failing else "flaky" if past.is_flaky else "fixed",
         runs=past.runs,
         failures=past.failures,
         retried=past.retried,

@@ -130,7 +130,7 @@ async def run(
         journal.step(text, done, total)
         progress.report(text, done, total)
 
-    async def heed(scope: anyio.CancelScope) -> None:
+    async def watch_for_cancel(scope: anyio.CancelScope) -> None:
         while not journal.is_cancelled:  # noqa: ASYNC110 - another process makes the file
             await anyio.sleep(POLL_SECONDS)
         progress.stop()
@@ -142,10 +142,10 @@ async def run(
     error: Exception | None = None  # raised outside the task group, which would wrap it
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(heed, tasks.cancel_scope)
+            tasks.start_soon(watch_for_cancel, tasks.cancel_scope)
             try:
-                told = replace(services, progress=replace(progress, report=report))
-                reply = await work(told, request)
+                reporting = replace(services, progress=replace(progress, report=report))
+                reply = await work(reporting, request)
             except Exception as raised:
                 error = raised
             tasks.cancel_scope.cancel()

@@ -159,8 +159,8 @@ def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
         shared_files = set(other.files) & set(files) - set(mine.files)
         if shared_files:
             names = ", ".join(sorted(shared_files)[:5])
-            told = ((me, other), (other.id, mine))
-            for to, about in told:
+            pairs = ((me, other), (other.id, mine))
+            for to, about in pairs:
                 text = f"{about.name} ({about.id}) writes the same files as you: {names}."
                 _send(connection, SERVICE, SERVICE, to, text)
 

@@ -16,8 +16,8 @@ from preread.infra.secrets import Credentials
 from preread.project.tree import Tree, is_young
 from preread.reports import read, store
 from preread.reports.ingest import MAX_TESTS, LocatedOutcome, ReadReport, ingest
+from preread.reports.locating import Places
 from preread.reports.outcomes import LATEST, Outcome, clean
-from preread.reports.places import Places
 from preread.reports.store import Row
 
 MAX_BYTES = 32_000_000  # of one report; a larger one is a problem, and not read

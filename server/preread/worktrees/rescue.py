@@ -59,8 +59,8 @@ def _unreached(repository: Repository, objects: list[str]) -> list[str]:
 
     Commits with missing objects are left out: a ref to them would break the repository.
     """
-    told = repository.run("cat-file", "--batch-check", feed=_lines(objects)).out.decode()
-    found = [line.split()[0] for line in told.split("\n") if line.split()[1:2] == ["commit"]]
+    output = repository.run("cat-file", "--batch-check", feed=_lines(objects)).out.decode()
+    found = [line.split()[0] for line in output.split("\n") if line.split()[1:2] == ["commit"]]
     if not found:
         return []
     but_refs = ("--stdin", "--not", "--glob=refs/*")

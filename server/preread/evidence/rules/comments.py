@@ -49,11 +49,11 @@ def find(view: View) -> Iterator[Found]:
             found.append((weight + 0.15 * view.relevance.of(remark.text), one, remark))
     found.sort(key=lambda each: -each[0])
     counts: dict[int, int] = {}
-    told: set[str] = set()
+    seen: set[str] = set()
     for weight, one, remark in found:
         counts[id(one)] = counts.get(id(one), 0) + 1
-        if counts[id(one)] <= MAX_IN_ONE and remark.text not in told and len(told) < MAX_FACTS:
-            told.add(remark.text)
+        if counts[id(one)] <= MAX_IN_ONE and remark.text not in seen and len(seen) < MAX_FACTS:
+            seen.add(remark.text)
             yield _fact(one, remark, weight)
 
 

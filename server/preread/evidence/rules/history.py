@@ -1,4 +1,4 @@
-"""The commits about the feature: what was changed and mended before, newest first."""
+"""The commits about the feature: what was changed and fixed before, newest first."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ MAX_REWRITES, MAX_FILES = 3, 3
 # What counts for a commit: the feature's whole name in its subject, the other words there, being
 # a fix, having changed code and tests together, and being new.
 NAMED, WORDS, FIX, TESTED, RECENT = 0.3, 0.15, 0.15, 0.2, 0.2
-CHAINED = 0.25  # more for one that mends or takes back an earlier one
+CHAINED = 0.25  # more for one that fixes or reverts an earlier one
 MIN_LINES, MIN_LENGTH = 4, 15  # of lines that tell a definition apart, and their characters
 MAX_SHARING = 4  # commits of one issue: of more it is an umbrella
 REWRITES = "Other fixes of the same lines, newest first"
@@ -27,11 +27,11 @@ def find(view: View) -> Iterator[Found]:
     found = [one for one in view.once(feature_commits.about) if subject(one)]
     scores = {one.sha: _score(view, one, n / len(found)) for n, one in enumerate(found)}
     best = sorted(found, key=lambda one: -scores[one.sha])[:MAX_COMMITS]
-    told: set[str] = set()
+    seen: set[str] = set()
     for commit in sorted(best, key=lambda one: -one.at):
-        if commit.subject not in told:
+        if commit.subject not in seen:
             before = _before(commit, found)
-            told.update(one.subject for one in (commit, *before))
+            seen.update(one.subject for one in (commit, *before))
             score = scores[commit.sha] + CHAINED * bool(before)
             yield _fact(commit, before, min(1.0, score))
     yield from _rewrites(view, set(scores))
@@ -80,12 +80,12 @@ class _Rewrite(NamedTuple):
     lines: int
 
 
-def _rewrites(view: View, told: set[str]) -> Iterator[Found]:
+def _rewrites(view: View, seen: set[str]) -> Iterator[Found]:
     """Fixes of lines that the main definitions still have, though their subjects say nothing."""
     small = {
         one.sha: one
         for one in view.commits
-        if one.is_fix and feature_commits.is_tested(one) and one.sha not in told and subject(one)
+        if one.is_fix and feature_commits.is_tested(one) and one.sha not in seen and subject(one)
     }
     paths = list(dict.fromkeys(one.file.path for one in view.mains))[:MAX_FILES]
     owners = _owners(view, paths)

@@ -1,4 +1,4 @@
-"""What was tried for the feature and taken back, with the reason if the commit gives one."""
+"""What was tried for the feature and reverted, with the reason if the commit gives one."""
 
 import re
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ def find(view: View) -> Iterator[Found]:
     """The reverts that are still in force, newest first."""
     commits = view.once(feature_commits.about)
     reverts = [(one, _original(view, one)) for one in commits if one.is_revert]
-    told: set[str] = set()
+    seen: set[str] = set()
     for revert, original in reverts:
-        if original is None or len(told) == MAX_FACTS or original.subject in told:
+        if original is None or len(seen) == MAX_FACTS or original.subject in seen:
             continue
         if not subject(original) or _is_back(revert, original, commits):
             continue
-        told.add(original.subject)
+        seen.add(original.subject)
         why = _reason(revert)
         text = f"{original.date[:7]} {subject(original)} was reverted {_after(original, revert)}"
         score = 0.5 + 0.3 * view.relevance.of(original.subject) + 0.2 * bool(why)
@@ -41,7 +41,7 @@ def _original(view: View, revert: Commit) -> Commit | None:
 
 
 def _is_back(revert: Commit, original: Commit, commits: list[Commit]) -> bool:
-    """Whether the same was put in again later: the revert taken back, or the subject repeated."""
+    """Whether the change was made again later: the revert reverted, or the subject repeated."""
     if any(feature_commits.takes_back(one, revert) for one in commits):
         return True
     same = [one for one in commits if original.subject in one.subject and not one.is_revert]
@@ -49,7 +49,7 @@ def _is_back(revert: Commit, original: Commit, commits: list[Commit]) -> bool:
 
 
 def _after(original: Commit, revert: Commit) -> str:
-    """How long after it was made a change was taken back."""
+    """How long a change had been in place when it was reverted."""
     days = round((revert.at - original.at) / SECONDS)
     if not 0 <= days < 365:
         return f"in {revert.date[:7]}"

@@ -74,8 +74,10 @@ def _is_sound_note(note: Note) -> bool:
 
 def _described(command: Command, notes: list[Note]) -> str:
     where = f" in {command.folder}/" if command.folder else ""
-    told = [f"{note.words}, {code(note.text)}" if note.words else code(note.text) for note in notes]
-    return "; ".join((f'"{command.run}"{where}', *told))
+    shown = [
+        f"{note.words}, {code(note.text)}" if note.words else code(note.text) for note in notes
+    ]
+    return "; ".join((f'"{command.run}"{where}', *shown))
 
 
 def _source(proof: Proof) -> str:

@@ -20,7 +20,7 @@ class _Item(NamedTuple):
 
 
 def find(view: View) -> Iterator[Found]:
-    """The title, then each item behind its heading. It is what was asked, so told of a thin one."""
+    """The title, then each item behind its heading; part of a thin dossier as well."""
     source = f"ticket:{view.request.ticket}"
     lines = view.ticket.split("\n") if view.ticket else []
     title = next((line.lstrip("# ").strip() for line in lines if line.startswith("# ")), "")

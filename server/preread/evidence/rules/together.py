@@ -19,16 +19,16 @@ MIN_SHARED, SHARE = 3, 1 / 3  # how often two files change together to be named
 def find(view: View) -> Iterator[Found]:
     """One fact for each of the first sources that has companions."""
     small = [one for one in commits.commits(view.connection).values() if len(one.paths) <= SMALL]
-    told: set[frozenset[str]] = set()
+    seen: set[frozenset[str]] = set()
     for rank, file in enumerate(view.sources[:MAX_FILES]):
         own = [one for one in small if file.path in one.paths][:MAX_COMMITS]
         partners = [
             (path, count)
             for path, count in _partners(view, file.path, own)
-            if frozenset((path, file.path)) not in told
+            if frozenset((path, file.path)) not in seen
         ]
         if partners and len(own) >= MIN_COMMITS:
-            told.update(frozenset((path, file.path)) for path, _ in partners)
+            seen.update(frozenset((path, file.path)) for path, _ in partners)
             yield _fact(view, file.path, own, partners, 1 / (1 + rank))
 
 

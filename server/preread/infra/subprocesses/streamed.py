@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 
 from preread.errors import PrereadError
 from preread.infra import atomic
-from preread.infra.subprocesses.whole import never
+from preread.infra.subprocesses.captured import never
 
 if sys.platform != "win32":
     from preread.infra.subprocesses.supervised import Supervised as Running
 else:
-    from preread.infra.subprocesses.direct import Direct as Running
+    from preread.infra.subprocesses.unsupervised import Direct as Running
 
 SLICE = 0.1  # seconds between checks of the deadline and for cancellation
 # Seconds from asking a program to end to killing it; the supervisor needs up to 7.5.

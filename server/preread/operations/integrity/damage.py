@@ -26,14 +26,14 @@ SET_ASIDE = "it is moved to the backups"
 
 @dataclass(frozen=True)
 class Damage:
-    """Something that is damaged. Without `mend`, only a person can repair it."""
+    """Something that is damaged. Without `repair`, only a person can repair it."""
 
     path: Path
     code: str
     message: str
     fix: str = ""
-    mend: Callable[[], object] | None = None
-    changes: tuple[Path, ...] = ()  # files that `mend` replaces or removes
+    repair: Callable[[], object] | None = None
+    changes: tuple[Path, ...] = ()  # files that `repair` replaces or removes
 
 
 def _aside(path: Path, code: str, message: str, fix: str = SET_ASIDE) -> Damage:
@@ -80,8 +80,8 @@ def _no_manifest(services: Services, feature: str, data: bytes | None) -> Iterat
     if published.read_texts(services.layout, feature):
         message = "it is missing" if data is None else "it is not a valid manifest of this feature"
         fix = "it is put back as far as it is known"
-        mend = partial(lost_manifests.put_back, services, feature)
-        yield Damage(path, "E_MANIFEST", message, fix, mend, (path,))
+        repair = partial(lost_manifests.put_back, services, feature)
+        yield Damage(path, "E_MANIFEST", message, fix, repair, (path,))
     elif data is not None:
         yield _aside(path, "E_MANIFEST", "it is not a valid manifest of this feature")
 
@@ -101,15 +101,15 @@ def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
             (one for one in lost_manifests.copies(services, path) if digest(one) == value), None
         )
         if copy is not None:
-            fix, mend = "the copy of it is put back", partial(atomic.write, path, copy)
-            yield Damage(path, "E_FILE_MISSING", message, fix, mend, (path,))
+            fix, repair = "the copy of it is put back", partial(atomic.write, path, copy)
+            yield Damage(path, "E_FILE_MISSING", message, fix, repair, (path,))
         elif name in REQUIRED:
             message += f"; build it again: `preread load {manifest.feature}`"
             yield Damage(path, "E_FILE_MISSING", message)
         else:
             own = folder / MANIFEST
-            mend = partial(_unlist, services, manifest, name)
-            yield Damage(path, "E_FILE_MISSING", message, "the manifest forgets it", mend, (own,))
+            repair = partial(_unlist, services, manifest, name)
+            yield Damage(path, "E_FILE_MISSING", message, "the manifest forgets it", repair, (own,))
 
 
 def _unlist(services: Services, manifest: Manifest, name: str) -> None:
@@ -128,12 +128,12 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
         return
     looked = staleness.look_up(services, manifest)
     if looked.covers and data is not None:
-        mend = partial(stale_hints.clear, layout, feature)
-        yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", mend)
+        repair = partial(stale_hints.clear, layout, feature)
+        yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", repair)
     elif not looked.covers and data is None:
         message = f"the gates do not know that the dossier is stale: {looked.why}"
-        mend = partial(stale_hints.mark, layout, feature, looked.why)
-        yield Damage(path, "E_HINT", message, "it is written", mend)
+        repair = partial(stale_hints.mark, layout, feature, looked.why)
+        yield Damage(path, "E_HINT", message, "it is written", repair)
 
 
 def _run_record(services: Services, feature: str) -> Iterator[Damage]:
@@ -153,8 +153,8 @@ def of_project(services: Services) -> Iterator[Damage]:
     if wrong_marks.is_damaged(layout):
         yield _aside(layout.wrong, "E_RECORD", "the facts that were marked as wrong are unreadable")
     for path in backups.leftovers(layout):
-        message, mend = "a killed call left this", partial(atomic.remove, path)
-        yield Damage(path, "E_LEFTOVER", message, "it is removed", mend)
+        message, repair = "a killed call left this", partial(atomic.remove, path)
+        yield Damage(path, "E_LEFTOVER", message, "it is removed", repair)
 
 
 def _index(services: Services) -> Iterator[Damage]:
@@ -187,8 +187,8 @@ def _orphans(services: Services) -> Iterator[Damage]:
     for name in names_in(layout.stale("x").parent):
         if name not in features and not name.startswith("."):
             path = layout.stale("x").with_name(name)
-            mend = partial(atomic.remove, path)
-            yield Damage(path, "E_HINT", "it is about no dossier", "it is removed", mend)
+            repair = partial(atomic.remove, path)
+            yield Damage(path, "E_HINT", "it is about no dossier", "it is removed", repair)
     folder = layout.run_record("x").parent
     for name in names_in(folder):
         feature, _, suffix = name.rpartition(".")

@@ -62,7 +62,7 @@ async def preview(context: Context, _: RepairRequest) -> Preview:
 def _mend_feature(services: Services, feature: str, copies: list[str]) -> list[DamageFound]:
     done: list[DamageFound] = []
     for _ in range(MAX_ROUNDS):
-        found = _mended(services.layout, damage.of_feature(services, feature), copies)
+        found = _repaired(services.layout, damage.of_feature(services, feature), copies)
         done += found
         if not found:
             break
@@ -70,18 +70,18 @@ def _mend_feature(services: Services, feature: str, copies: list[str]) -> list[D
 
 
 def _mend_project(services: Services, copies: list[str]) -> list[DamageFound]:
-    return _mended(services.layout, damage.of_project(services), copies)
+    return _repaired(services.layout, damage.of_project(services), copies)
 
 
-def _mended(layout: Layout, every: Iterable[Damage], copies: list[str]) -> list[DamageFound]:
-    """Back up and mend what can be mended; each as it is found."""
+def _repaired(layout: Layout, every: Iterable[Damage], copies: list[str]) -> list[DamageFound]:
+    """Back up and repair everything that can be repaired, one by one as it is found."""
     done = []
     for one in list(every):
-        if one.mend is None:
+        if one.repair is None:
             continue
         if id_ := _backed_up(layout, one.changes):
             copies.append(id_)
-        one.mend()
+        one.repair()
         done.append(check.found(layout, one))
     return done
 

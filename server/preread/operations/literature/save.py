@@ -50,11 +50,11 @@ def _files(
 ) -> tuple[shared.Found, dict[str, str]]:
     read, found = shared.network_of(context, services, request)
     tell = services.progress.tick
-    told = report.written(found, tell)
+    written = report.written(found, tell)
     works = exports.works(read.papers)
     return read, {
-        "report.md": told.markdown,
-        **{one.name: one.svg for one in told.figures},
+        "report.md": written.markdown,
+        **{one.name: one.svg for one in written.figures},
         **{name: exports.OF_GRAPH[form](found, tell) for form, name in OF_GRAPH.items()},
         **{name: exports.OF_WORKS[form](works) for form, name in OF_WORKS.items() if works},
     }

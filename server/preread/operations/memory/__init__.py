@@ -1,1 +1,1 @@
-"""The operations on what people and agents told the project."""
+"""The operations on what people and agents asked the project to remember."""

@@ -1,4 +1,4 @@
-"""`messages`: what sessions told each other, heard or not."""
+"""`messages`: what sessions wrote to each other, read or not."""
 
 from pydantic import Field
 

@@ -248,7 +248,7 @@ class Flow:
         return lambda text, _done, _of: report(f"{stage.name}: {text}", number, total)
 
     def _prompt(self, stage: Stage, agent: str, failure: str) -> str:
-        """What an agent is told: its file, the stage, and what is known by now."""
+        """An agent's instructions: its file, the stage, and what is known by now."""
         wanted, layout = self.wanted, self.layout
         values = {"feature": wanted.feature, "log": log_path(layout, wanted.feature)}
         suite = wanted.suite

@@ -76,7 +76,7 @@ def _preview(services: Services, request: MergeRequest) -> Preview:
     record = records.need(repository, request.name)
     base = merging.target(repository, record, request.into or "")
     if request.action == "abort":
-        return Preview(notes=("The merge under way would be taken back.",))
+        return Preview(notes=("The merge in progress would be aborted.",))
     clean = merging.merged_tree(repository, base, record.branch)
     how = "without conflicts" if clean else "with conflicts, left in the worktree"
     return Preview(notes=(f"{request.name} would be merged into {records.short(base)} {how}.",))

@@ -26,17 +26,17 @@ OPEN = re.compile(r"\b(?:any|not)\(")  # a condition that does not ask for each 
 
 def cargo(target: Target) -> Command | None:
     for folder, path in nearest(target, "Cargo.toml"):
-        proof, told = line_with(target.tree, path, PACKAGE), toml(target.tree, path)
-        name = table(told, "package").get("name")
+        proof, manifest = line_with(target.tree, path, PACKAGE), toml(target.tree, path)
+        name = table(manifest, "package").get("name")
         if proof is None or not isinstance(name, str) or not NAME.fullmatch(name):
             continue
         inner = relative(folder, target.test)
         home = _workspace(target, folder)
         package = f"-p {name}" if home != folder else ""
-        own = _on_by_default(told)
+        own = _on_by_default(manifest)
         needed = [one for one in dict.fromkeys(_features(target, folder, inner)) if one not in own]
         features = f"--features {','.join(needed)}" if needed else ""
-        parts = ("cargo test", package, features, _target(target, folder, told, inner))
+        parts = ("cargo test", package, features, _target(target, folder, manifest, inner))
         return Command("cargo", " ".join(filter(None, parts)), proof, home)
     return None
 
@@ -44,9 +44,9 @@ def cargo(target: Target) -> Command | None:
 def _workspace(target: Target, folder: str) -> str:
     """The folder of the workspace that has a package, which is its own if it has none."""
     for above in folders(folder) if folder else ():
-        told = toml(target.tree, within(above, "Cargo.toml"))
-        if "workspace" in told:
-            left_out = table(told, "workspace").get("exclude")
+        manifest = toml(target.tree, within(above, "Cargo.toml"))
+        if "workspace" in manifest:
+            left_out = table(manifest, "workspace").get("exclude")
             is_out = isinstance(left_out, list) and relative(above, folder) in left_out
             return folder if is_out else above
     return folder
@@ -78,12 +78,12 @@ def _of_module(lines: list[str], name: str) -> Iterator[str]:
 
 
 def _asked(line: str) -> list[str]:
-    told = CFG.match(line)
-    return FEATURE.findall(told[1]) if told and not OPEN.search(told[1]) else []
+    match = CFG.match(line)
+    return FEATURE.findall(match[1]) if match and not OPEN.search(match[1]) else []
 
 
-def _on_by_default(told: dict[str, Any]) -> set[str]:
-    features, on, left = table(told, "features"), set[str](), ["default"]
+def _on_by_default(manifest: dict[str, Any]) -> set[str]:
+    features, on, left = table(manifest, "features"), set[str](), ["default"]
     while left:
         if (name := left.pop()) not in on:
             on.add(name)
@@ -92,14 +92,14 @@ def _on_by_default(told: dict[str, Any]) -> set[str]:
     return on
 
 
-def _target(target: Target, folder: str, told: dict[str, Any], inner: str) -> str:
+def _target(target: Target, folder: str, manifest: dict[str, Any], inner: str) -> str:
     """What picks a file's tests: the target of tests/, the module of src/."""
     first, *rest = inner.removesuffix(".rs").split("/")
     if first == "src":
         return _module(target, folder, rest)
     if first == "examples" and rest:
         return f"--example {rest[0]}"
-    return _integration(target, folder, told, inner) if first == "tests" and rest else ""
+    return _integration(target, folder, manifest, inner) if first == "tests" and rest else ""
 
 
 def _module(target: Target, folder: str, rest: list[str]) -> str:
@@ -111,12 +111,12 @@ def _module(target: Target, folder: str, rest: list[str]) -> str:
     return " ".join(filter(None, (only, f"{'::'.join(modules)}::" if modules else "")))
 
 
-def _integration(target: Target, folder: str, told: dict[str, Any], inner: str) -> str:
+def _integration(target: Target, folder: str, manifest: dict[str, Any], inner: str) -> str:
     """The target of tests/ that a file is, or is a module of."""
-    named = _named_targets(told)
+    named = _named_targets(manifest)
     if inner in named:
         return f"--test {named[inner]}"
-    is_target = _is_own_target(told, inner)
+    is_target = _is_own_target(manifest, inner)
     for root, name in _roots_above(inner, named):
         is_there = within(folder, root) in target.tree.files
         if is_there and (name in named.values() or not is_target):
@@ -125,9 +125,9 @@ def _integration(target: Target, folder: str, told: dict[str, Any], inner: str) 
     return f"--test {first}" if is_target or rest == ["main"] else f"{PurePosixPath(inner).stem}::"
 
 
-def _named_targets(told: dict[str, Any]) -> dict[str, str]:
+def _named_targets(manifest: dict[str, Any]) -> dict[str, str]:
     """The test targets that a manifest declares: their names, by the paths of their root files."""
-    rows = told.get("test")
+    rows = manifest.get("test")
     return {
         str(row.get("path") or f"tests/{row.get('name')}.rs"): str(row.get("name"))
         for row in (rows if isinstance(rows, list) else ())
@@ -152,6 +152,6 @@ def _modules(root: str, inner: str) -> str:
     return f"{'::'.join(names)}::" if names != ["main"] else ""
 
 
-def _is_own_target(told: dict[str, Any], inner: str) -> bool:
-    """Whether Cargo makes a target of the file: those right in tests/, unless told not to."""
-    return inner.count("/") == 1 and table(told, "package").get("autotests") is not False
+def _is_own_target(manifest: dict[str, Any], inner: str) -> bool:
+    """Whether Cargo makes a target of the file: those in tests/ itself, unless told not to."""
+    return inner.count("/") == 1 and table(manifest, "package").get("autotests") is not False

@@ -59,8 +59,8 @@ def _tags(target: Target) -> tuple[str, tuple[str, Proof] | None]:
     for number, line in enumerate(target.tree.lines(target.test) or (), 1):
         if line.startswith("package "):
             break
-        if told := BUILD.match(line):
-            asked = [tag for tag in re.split(r"\s*&&\s*", told[1]) if not _is_set(tag)]
+        if match := BUILD.match(line):
+            asked = [tag for tag in re.split(r"\s*&&\s*", match[1]) if not _is_set(tag)]
             proof = Proof(target.test, number, number)
             return (f"-tags {','.join(asked)}", (line.strip(), proof)) if asked else ("", None)
     return "", None

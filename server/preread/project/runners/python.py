@@ -32,7 +32,7 @@ REQUIREMENTS = re.compile(
 )
 NAMED = re.compile(r"^[^#]*(?<![\w-])pytest(?![\w-])")
 KEY = re.compile(r"\s*([A-Za-z_]+)\s*=\s*(.*)")
-TOLD = ("addopts", "asyncio_mode", "xfail_strict", "DJANGO_SETTINGS_MODULE", "pythonpath")
+REPORTED = ("addopts", "asyncio_mode", "xfail_strict", "DJANGO_SETTINGS_MODULE", "pythonpath")
 MAX_NOTE = 90  # characters of a setting that is quoted
 MANAGE = re.compile(r"execute_from_command_line")
 POSARGS = re.compile(r"\{posargs[^}]*\}")
@@ -70,7 +70,7 @@ def _notes(target: Target, opens: Proof) -> Iterator[Note]:
         proof = Proof(opens.path, start, end)
         if key == "filterwarnings" and re.search(r"=\s*\[?\s*[\"']?error[\"']?(?=[\s,\]]|$)", text):
             yield Note(key, proof, "warnings are errors")
-        elif key in TOLD and len(text) <= MAX_NOTE:
+        elif key in REPORTED and len(text) <= MAX_NOTE:
             yield Note(text, proof)
 
 

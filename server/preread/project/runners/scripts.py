@@ -11,10 +11,12 @@ FILES = {"Makefile": "make", "GNUmakefile": "make", "justfile": "just", "Justfil
 def wrapper(target: Target) -> Command | None:
     for folder, path in nearest(target, *FILES):
         lines = target.tree.lines(path) or ()
-        told = [(n, found[1]) for n, line in enumerate(lines, 1) if (found := TARGET.match(line))]
-        if told:
+        targets = [
+            (n, found[1]) for n, line in enumerate(lines, 1) if (found := TARGET.match(line))
+        ]
+        if targets:
             # Beside `test`, `tests` is mostly what it needs: the programs, not their run.
-            number, name = min(told, key=lambda one: one[1] != "test")
+            number, name = min(targets, key=lambda one: one[1] != "test")
             tool = FILES[path.rpartition("/")[2]]
             proof = Proof(path, number, number)
             return Command(tool, f"{tool} {name}", proof, folder, is_general=True)

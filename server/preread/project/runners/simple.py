@@ -69,8 +69,8 @@ def rails(target: Target) -> Command | None:
 def rake(target: Target) -> Command | None:
     for folder, path in nearest(target, "Rakefile"):
         for number, line in enumerate(target.tree.lines(path) or (), 1):
-            if told := TEST_TASK.search(line):
-                start = f"{_bundle(target, folder)}rake {told[1] or told[2] or 'test'}"
+            if match := TEST_TASK.search(line):
+                start = f"{_bundle(target, folder)}rake {match[1] or match[2] or 'test'}"
                 run = f"{start} TEST={shell(relative(folder, target.test))}"
                 return Command("rake", run, Proof(path, number, number), folder)
     return None
@@ -140,8 +140,8 @@ def ctest(target: Target) -> Command | None:
     own = PurePosixPath(target.test)
     for _, path in nearest(target, "CMakeLists.txt"):
         for number, line in enumerate(target.tree.lines(path) or (), 1):
-            told = REGISTERS.match(line)
-            if told and told[1] in {own.stem, own.name}:
+            match = REGISTERS.match(line)
+            if match and match[1] in {own.stem, own.name}:
                 proof = Proof(path, number, number)
                 return Command("ctest", f"ctest -R {own.stem}", proof, "<build folder>")
     return None

@@ -30,7 +30,7 @@
 (variable_declarator name: (identifier) @name value: (as_expression
   [(arrow_function body: (_) @body) (function_expression body: (_) @body)])) @definition.function
 
-; What a namespace declares, and the objects of functions that are told their type
+; What a namespace declares, and the objects of functions whose type is declared
 (internal_module body: (statement_block [
   (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant)
   (export_statement (lexical_declaration

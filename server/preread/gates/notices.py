@@ -16,7 +16,7 @@ MAX_NAMED = 3
 
 
 def of_session(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
-    """What is new, a line each; everything is told once."""
+    """What is new, a line each; everything is shown once."""
     root, session = paths.session_root(event, environ), event.get("session_id")
     if root is None or not session:
         return None
@@ -40,12 +40,12 @@ def _stale(root: str, session: object) -> str:
 
 
 def _is_new(root: str, session: object, feature: str) -> bool:
-    """Whether there is a hint that this session has not been told of."""
+    """Whether there is a hint that this session has not been shown."""
     path = os.path.join(root, ".project", ".cache", "stale", feature)
     if state_files.read_bytes(path, freshness.MAX_HINT) is None:
         return False
     mark = f"stale {feature} {state_files.modified(path)}"
     try:
         return sessions.first_time(root, session, mark)
-    except OSError:  # nothing can be written here, so it would be told at every prompt
+    except OSError:  # nothing can be written here, so it would be repeated at every prompt
         return False
