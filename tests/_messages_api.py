@@ -21,9 +21,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Literal
+
+from _loopback import Service
 
 PATIENCE = 30.0
 Block = dict[str, Any]
@@ -308,15 +310,11 @@ def _events(request: Request, turn: Turn) -> Iterator[dict[str, Any]]:
     yield {"type": "message_stop"}
 
 
-class MessagesAPI(ThreadingHTTPServer):
+class MessagesAPI(Service):
     """The service. `requests` offered tools, `asides` did not; `errors` are a script's mistakes."""
 
-    daemon_threads = True
-    request_queue_size = 128  # twenty programs start at once
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        super().__init__(_Handler)
         self.requests: list[Request] = []
         self.asides: list[Request] = []
         self.errors: list[str] = []
@@ -375,15 +373,11 @@ class MessagesAPI(ThreadingHTTPServer):
         ):  # clients that go away are what some tests are about
             self.errors.append(repr(error))
 
-    def __enter__(self) -> "MessagesAPI":
-        threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        ).start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.shutdown()
+    def shutdown(self) -> None:
+        super().shutdown()
         with suppress(OSError):
             self._end.close()
-        self.server_close()
+
+    def server_close(self) -> None:
+        super().server_close()
         self.ending.close()

@@ -10,10 +10,11 @@ every conversation without a result it says the call, to all others that it is d
 """
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
+
+from _loopback import Service
 
 Json = dict[str, Any]
 USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
@@ -117,15 +118,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-class ModelAPI(ThreadingHTTPServer):
+class ModelAPI(Service):
     """The service."""
 
-    daemon_threads = True
     dialects: ClassVar = (Responses, GenerateContent)
 
     def __init__(self, tool: str, arguments: Json) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        super().__init__(_Handler)
         self.offered: Json = {}
         self.results: list[str] = []
         self._tool, self._arguments = tool, arguments
@@ -136,13 +135,3 @@ class ModelAPI(ThreadingHTTPServer):
         self.offered = tool or self.offered
         self.results = dialect.results(body) or self.results
         return dialect.events(None if dialect.results(body) else tool, self._arguments)
-
-    def __enter__(self) -> "ModelAPI":
-        threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        ).start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.shutdown()
-        self.server_close()

@@ -179,6 +179,7 @@ class ClaudeCode(Real):
         # By default its first request may come before a server's tools, as Codex's.
         "MCP_CONNECTION_NONBLOCKING": "0",
         "MCP_CONNECT_TIMEOUT_MS": "60000",
+        "MCP_TIMEOUT": "300000",  # ms; a server's start on a busy machine
     }
 
     def lists_it(self) -> bool:

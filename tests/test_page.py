@@ -299,6 +299,8 @@ def test_a_search_finds_nodes_of_the_graph_costs_and_the_calls_in_the_log(
     visitor.goto(f"{running.url}/search?q=no%20such%20words")
     for kind in ("nodes", "costs", "calls"):
         expect(visitor.locator(f"#found-{kind}")).to_have_count(0)
+    visitor.goto(f"{running.url}/search?q=zyxwvut")
+    expect(visitor.get_by_text("Nothing was found.")).to_be_visible()
 
 
 def test_gates_show_what_they_cover_and_what_was_blocked_and_why(

@@ -157,7 +157,7 @@ async def test_without_a_daemon_that_serves_it_it_serves_itself_and_says_why(
     mode = 0o755 if kind == "open to others" else 0o700
     Path(paths.runtime_folder(env)).mkdir(mode)  # noqa: ASYNC240
     reasons = {
-        "dead": "refused", "other version": "version 9", "silent": "timed out",
+        "dead": "refused", "other version": "version 9", "silent": "not answered",
         "open to others": "open to others", "another user's": "belongs to another user",
     }  # fmt: skip
     with socket.socket(socket.AF_UNIX) as listening:

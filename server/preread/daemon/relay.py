@@ -80,7 +80,9 @@ def connect(project: str, environ: Mapping[str, str]) -> socket.socket:
             word += byte
     except OSError as error:
         connection.close()
-        raise Unusable(str(error)) from error
+        slow = f"it has not answered within {HELLO_SECONDS:.0f} s"
+        why = slow if isinstance(error, TimeoutError) else error.strerror or str(error)
+        raise Unusable(why) from error
     if word != b"ok\n":
         connection.close()
         raise Unusable(word.decode("utf-8", "replace").strip())

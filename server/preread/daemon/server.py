@@ -85,7 +85,8 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
             "address": address}  # fmt: skip
         text = json.dumps(about).encode()
         atomic.write(Path(paths.about(environ)), text, mode=paths.PRIVATE)
-        sys.stderr.write(f"preread {__version__}: {address}, process {os.getpid()}\n")
+        now = time.strftime("%Y-%m-%d %H:%M:%S")
+        sys.stderr.write(f"{now} preread {__version__}: {address}, process {os.getpid()}\n")
         try:
             anyio.run(_run, environ, listen, found, issuer)
         finally:
@@ -229,6 +230,7 @@ def _config(guard: App, listener: BoundedListener, listen: Listen | None = None)
         ws=BoundedWebSocket,
         lifespan="off",
         log_config=None,
+        log_level="error",  # warnings are about clients, and any client could fill the log
         access_log=False,
         proxy_headers=False,  # a client could claim to be another
         server_header=False,

@@ -24,6 +24,7 @@ from preread.models import Model
 
 START_SECONDS, STOP_SECONDS, POLL_SECONDS = 60.0, 12.0, 0.05
 ANSWER_SECONDS = 5.0
+MAX_LOG = 2**20  # bytes, when a daemon starts
 # A check whether a daemon runs holds its lock for a moment; a daemon holds it for longer.
 LOOK_SECONDS = 0.2
 SYSTEMD, LAUNCHD = ".config/systemd/user", "Library/LaunchAgents"
@@ -134,6 +135,9 @@ def detach(environ: Mapping[str, str], arguments: list[str]) -> Status:
         hint = "`preread serve status` shows it, `preread serve stop` ends it."
         raise PrereadError("E_DAEMON", "A daemon is running already.", hint)
     log = Path(paths.log(environ))
+    if _size(log) > MAX_LOG:
+        atomic.replace(log, log.with_suffix(".log.1"))
+    before = _size(log)  # what earlier daemons wrote
     process = detached.start([sys.executable, "-m", "preread", "serve", *arguments], environ, log)
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
@@ -142,7 +146,7 @@ def detach(environ: Mapping[str, str], arguments: list[str]) -> Status:
             process.returncode = 0  # it outlives this process; nobody waits for it
             return found
         time.sleep(POLL_SECONDS)
-    last = "\n".join(tail(environ, 3))
+    last = log.read_bytes()[before:].decode(errors="replace")
     raise PrereadError("E_DAEMON", f"The daemon did not start. {last}".strip(), f"Its log: {log}")
 
 
@@ -185,6 +189,14 @@ def page_address(environ: Mapping[str, str], scope: str, namespace: str = "") ->
     if answer.status != http.client.OK:
         raise PrereadError("E_DAEMON", f"The daemon gave no code: {code[:200]}")
     return f"{found.address}/?code={code}"
+
+
+def _size(path: Path) -> int:
+    """The size of a file in bytes; 0 if there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def tail(environ: Mapping[str, str], lines: int) -> list[str]:

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from preread.dossier import fact_text
+from preread.infra.plural import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -57,6 +58,7 @@ def _templates() -> "Environment":
         "age": age,
         "call": call,
         "clock": clock,
+        "counted": counted,
         "dollars": dollars,
         "marked": marked,
         "tone": tone,

@@ -87,10 +87,19 @@ async def memory(visit: Visit) -> Shown:
     }
 
 
+# Of the answers to a search, what the page shows.
+LISTS = (
+    ("facts", "facts"), ("memory", "entries"), ("memory", "documents"), ("code", "files"),
+    ("code", "tests"), ("calls", "entries"), ("messages", "messages"),
+)  # fmt: skip
+
+
 async def search(visit: Visit) -> Shown:
     query = visit.given("q").strip()
     if not query:
-        return "search.html", {"query": "", "answers": {}, "costs": [], "nodes": [], "failed": []}
+        return "search.html", {
+            "query": "", "answers": {}, "costs": [], "nodes": [], "failed": [], "is_empty": False,
+        }  # fmt: skip
     calls: dict[str, tuple[str, dict[str, object]]] = {
         "facts": ("knowledge.search", {"query": query, "limit": FOUND}),
         "memory": ("memory.recall", {"topic": query, "limit": FOUND}),
@@ -110,9 +119,13 @@ async def search(visit: Visit) -> Shown:
             answers[name] = await visit.ask(method, **params)
         except Failed as error:  # the other searches may still have results
             failed.append(str(error))
+    code = answers.get("code", {})
+    if code.get("thin"):  # then most files are there for other reasons than the words
+        code |= {name: [one for one in code[name] if one["lines"]] for name in ("files", "tests")}
     words = query.casefold().split()
     features = answers.get("costs", {}).get("features", ())
     costs = [one for one in features if all(word in one["name"] for word in words)]
     nodes = [one for one in answers.get("nodes", {}).get("nodes", ()) if one["kind"] != "fact"]
+    is_empty = not (costs or nodes or any(answers.get(a, {}).get(name) for a, name in LISTS))
     found = {"query": query, "answers": answers, "costs": costs, "nodes": nodes}
-    return "search.html", {**found, "failed": failed}
+    return "search.html", {**found, "failed": failed, "is_empty": is_empty}
