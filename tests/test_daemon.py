@@ -578,8 +578,8 @@ def test_whatever_the_umask_all_its_files_are_private(tmp_path: Path, project: P
             assert run_cli(*arguments, cwd=tmp_path, env=environ).status == 0
     finally:
         os.umask(before)
-    places_ = [tmp_path / "run" / "preread", tmp_path / ".local" / "state" / "preread"]
-    files = {path.name: path.stat().st_mode & 0o077 for one in places_ for path in one.iterdir()}
+    folders = [tmp_path / "run" / "preread", tmp_path / ".local" / "state" / "preread"]
+    files = {path.name: path.stat().st_mode & 0o077 for one in folders for path in one.iterdir()}
     found = run_cli("serve", "stop", "--json", cwd=tmp_path, env=environ).json
     assert found["address"] == paths.http_socket(environ)
     names = {"tokens.json", "tokens.lock", "namespaces.json", "daemon.json", "daemon.log"}
@@ -597,7 +597,7 @@ def test_clients_cannot_fill_the_log(tmp_path: Path) -> None:
 
 def test_a_long_log_is_set_aside_when_a_daemon_starts(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
-    log = Path(places.log(environ))
+    log = Path(paths.log(environ))
     log.parent.mkdir(parents=True)
     log.write_bytes(b"x" * (2**20 + 1))
     assert run_cli("serve", "--detach", "--socket", cwd=tmp_path, env=environ).status == 0
