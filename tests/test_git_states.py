@@ -249,3 +249,16 @@ def test_a_fact_that_cites_a_submodule_follows_it_to_another_commit_and_back(
     take(first)
     assert load(cli, project)["warnings"] == []
     assert texts(project) == before
+
+
+@pytest.mark.parametrize("sha", ["1f51469436e3612e8e121413df905dc9f4ffed0b", "1f51469436e3"])
+def test_a_revert_of_a_commit_that_is_not_here_is_no_failure(
+    project: Path, cli: Cli, sha: str
+) -> None:
+    """It was rebased away, or is beyond a shallow clone's edge."""
+    text = LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7")
+    commit(project, "login.py", text, f'Revert "login"\n\nThis reverts commit {sha}.')
+    reply = load(cli, project)
+    assert (reply["status"], reply["warnings"]) == ("ok", [])
+    assert "is incomplete" not in cli("load", "login", "--force", cwd=project).out
+    assert load(cli, project)["state"] == "cached"

@@ -134,14 +134,13 @@ def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
 
 
 def one(log: Log, sha: str) -> Commit | None:
-    """The commit with this id, merges included, without its files; None if there is none."""
-    return next(
-        (
-            _commit(fields)
-            for fields in _records(log, "-n1", "--no-patch", f"{sha}^{{commit}}", "--")
-        ),
-        None,
-    )
+    """The commit with this id, merges included, without its files; None if there is none.
+
+    What a message names may have been rebased away, or be beyond a shallow clone's edge.
+    """
+    options = ("-n1", "--no-patch", "--ignore-missing")
+    found = map(_commit, _records(log, *options, f"{sha}^{{commit}}", "--"))
+    return next((commit for commit in found if commit.sha.startswith(sha)), None)
 
 
 def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
