@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +75,15 @@ def _is_read(pattern: re.Pattern[str], piece: str) -> bool:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return True
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Before 3.11.5 Python misreads `(?:a|b)*+`: write `(?>(?:a|b)*)`, which is the same."""
+    package = Path(preread.__file__).parent
+    found = [
+        f"{path.relative_to(package)}: {line.strip()}"
+        for path in package.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"(?<!\\)\)(?:[*+?]|\{+\d*,?\d*\}+)\+", line)
+    ]
+    assert found == []

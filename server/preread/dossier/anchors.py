@@ -11,7 +11,7 @@ from preread.models import Fact
 
 # A quoted name with its line is a source inside the text: `name` :12 or `name` src/a.py:12.
 ANCHOR = re.compile(
-    r"(?<!`)(?P<ticks>`{1,3}+)(?!`)(?P<quote>(?:(?!(?P=ticks)).)++)(?P=ticks) "
+    r"(?<!`)(?P<ticks>`{1,3}+)(?!`)(?P<quote>(?>(?:(?!(?P=ticks)).)+))(?P=ticks) "
     r"(?P<path><[^<>]+>|[^\s`,:<>()]*+)"
     r":(?P<start>[1-9]\d{0,6})(?:-(?P<end>[1-9]\d{0,6}))?(?![\w.:-])"
 )

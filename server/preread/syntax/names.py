@@ -22,16 +22,16 @@ class Names(NamedTuple):
     headings: list[str]
 
 
-_STRING = r"(?:\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\\n]|\\.)*+)`)"
+_STRING = r"(?:\"((?>(?:[^\"\\\n]|\\.)*))\"|'((?>(?:[^'\\\n]|\\.)*))'|`((?>(?:[^`\\\n]|\\.)*))`)"
 _TITLED = rf"(?:it|test|specify|[fx]it|xtest)(?:\.[\w.]+)?(?:\([^()\n]*\))?\(\s*{_STRING}"
 _MODIFIERS = (
-    r"(?:(?:pub(?:\([a-z]+\))?|public|private|protected|internal|open|override|final|abstract"
+    r"(?>(?:(?:pub(?:\([a-z]+\))?|public|private|protected|internal|open|override|final|abstract"
     r"|static|sealed|data|inline"
     r"|suspend|async|virtual|partial|extern(?: \"\w+\")?|unsafe|default|readonly|export|fileprivate"
     r"|(?:non)?mutating|const|constexpr|explicit|annotation|value|inner|companion|operator|infix"
     r"|tailrec|lateinit|declare"
     r"|synchronized|indirect|convenience|required|typedef|ref|expect|actual|@\w++(?:\([^()\n]*\))?"
-    r"|class(?= (?:func|var|let)))\s++)*+"
+    r"|class(?= (?:func|var|let)))\s++)*)"
 )
 # Line starts that precede a bracket but are no definition.
 _NO = (
@@ -40,12 +40,13 @@ _NO = (
     r"|goto|sizeof|super|this|fixed|elif|function|expect|test|it|describe|(?:before|after)(?:Each"
     r"|All))\b)"
 )
-_TYPES = r"<(?:[^<>()\n;{}]++|<(?:[^<>()\n;{}]++|<[^<>\n]*+>)*+>)*+>"
+_TYPES = r"<(?>(?:[^<>()\n;{}]++|<(?>(?:[^<>()\n;{}]++|<[^<>\n]*+>)*)>)*)>"
 _GIVEN = r"\((?:[^;{}\n]*+\n){0,12}?[^;{}\n]*?\)"  # parameters, possibly over several lines
 # C-like: one to six words, a name, parameters. A body or a semicolon has to follow.
 _TYPED = (
     rf"{_NO}(?:(?>[A-Za-z_][\w:.]*+(?:{_TYPES})?[\[\]?*&,]*+)[ \t]++[*&]*+){{1,6}}?"
-    rf"(?:\w+(?:<[^<>\n]*>)?::)*+(~?\w++)[ \t]*+(?:<[^<>\n]*>)?{_GIVEN}[^;{{}}()=\n]{{0,200}}+\s*+"
+    rf"(?>(?:\w+(?:<[^<>\n]*>)?::)*)(~?\w++)[ \t]*+(?:<[^<>\n]*>)?"
+    rf"{_GIVEN}[^;{{}}()=\n]{{0,200}}+\s*+"
 )
 _MAKER = rf"(?<=\s)([A-Z]\w*+)[ \t]*+{_GIVEN}[^;{{}}()=]{{0,200}}+\{{"  # a constructor
 _FUNCTION = (
@@ -75,8 +76,8 @@ _SCRIPT = (
     r"(?:function\b *\*?|class|interface|(?:const )?enum|namespace|type)\s+([\w$]++)",
     rf"(?:const|let|var) ([\w$]++)[^=\n]*= *(?:async )?{_FUNCTION}",
     (
-        rf"(?:(?:get|set) |\*)?{_NO}(#?[A-Za-z_$][\w$]*+)\??(?:<[^<>\n]*>)?\((?:[^()\n]"
-        rf"|\([^()\n]*\))*+\)[^;{{()=\n]*+\{{"
+        rf"(?:(?:get|set) |\*)?{_NO}(#?[A-Za-z_$][\w$]*+)\??(?:<[^<>\n]*>)?\((?>(?:[^()\n]"
+        rf"|\([^()\n]*\))*)\)[^;{{()=\n]*+\{{"
     ),
     (
         rf"{_NO}([A-Za-z_$][\w$]*+) *[:=] *(?:async\b *)?(?:function\b|\([^()\n]*\)[^=\n]*=>"
@@ -95,7 +96,7 @@ _DEFINITIONS = {
     "Go": (
         r"(?<![ \t])func (?:\([^)\n]*\) *)?(\w++)",
         r"(?<![ \t])(?:type|var|const) (\w++)",
-        r"(?<![ \t]\t)(\w++)(?:, *\w++)*+ +(?:[\w.*\[\]{}]++ *+)?=[^=]",
+        r"(?<![ \t]\t)(\w++)(?>(?:, *\w++)*) +(?:[\w.*\[\]{}]++ *+)?=[^=]",
         r"(?<![ \t]\t)(\w++) +(?:struct|interface|func)\b",
         r"\w++\.Run\(\"([^\"\n]*+)\"",
     ),
@@ -124,7 +125,7 @@ _DEFINITIONS = {
     ),
     "Ruby": (
         rf"{_RUBY_BEFORE}def (?:\w+\.)?([\w?!=]++|[^\w\s(]++)",
-        r"(?:class|module) (?:\w+::)*+(\w++)",
+        r"(?:class|module) (?>(?:\w+::)*)(\w++)",
         r"([A-Z]\w*+) *(?:\|\|)?=(?![=~>])",
         r"(?:define_method|scope|define_singleton_method)[ (]+:(\w++)",
         rf"(?:[fx]?(?:it|specify|example|scenario)|its|test|should)[ (]+{_STRING}",
@@ -144,10 +145,10 @@ _DEFINITIONS = {
 }  # fmt: skip
 _BEFORE = {
     "JavaScript TypeScript TSX Vue Svelte": (
-        r"(?:(?:export|default|declare|abstract|async|public|private|protected"
-        r"|static|override|readonly|accessor) )*+"
+        r"(?>(?:(?:export|default|declare|abstract|async|public|private|protected"
+        r"|static|override|readonly|accessor) )*)"
     ),
-    "C#": rf"(?:\[[^\]\n]*\]\s*+)*+{_MODIFIERS}",
+    "C#": rf"(?>(?:\[[^\]\n]*\]\s*+)*){_MODIFIERS}",
     "C C++": rf"(?:template *<[^;{{}}()\n]*>\s*)?{_MODIFIERS}",
 }
 _NONE = r"(?![\n/).,;|=?:+>-])"  # characters that start no definition
