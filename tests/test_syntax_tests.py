@@ -8,7 +8,7 @@ Found = list[tuple[str, str, tuple[str, ...]]]
 
 
 def found_in(path: str, text: str) -> Found:
-    return [(test.name, test.group, test.marks) for test in outline(path, text).tests]
+    return [(test.name, test.group, test.markers) for test in outline(path, text).tests]
 
 
 CASES: dict[str, tuple[str, str, Found]] = {
