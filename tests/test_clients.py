@@ -26,6 +26,7 @@ REQUIRED = bool(os.environ.get("PREREAD_REQUIRE_CLIENTS"))
 CALL = {"feature": "checkout"}
 PROMPT = "Write a test of the checkout."
 JSON = json.JSONDecoder()
+TRIES = 5
 HANGS = 240  # seconds for what takes two to five where nothing else runs
 
 
@@ -231,7 +232,8 @@ def test_a_client_reads_what_is_written_connects_and_gets_the_dossier(
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(client.before)
     assert cli("mcp", "install", name, cwd=project).status == 0
-    assert client.lists_it()
+    # Each gives up by itself on a server that starts slowly, as on a busy machine.
+    assert any(client.lists_it() for _ in range(TRIES))
     seen = client.work()
     reply = JSON.raw_decode(seen.result, seen.result.index("{"))[0]
     assert reply["status"] == "ok", reply

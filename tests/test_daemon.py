@@ -619,6 +619,17 @@ def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     assert (done.status, "is a link" in done.err, "chmod" in done.err) == (1, True, False)
 
 
+def test_after_an_upgrade_the_status_says_that_the_old_daemon_runs(
+    running: Daemon, tmp_path: Path
+) -> None:
+    older = (
+        "import preread; preread.__version__ = '0.0.9'; from preread.__main__ import main; main()"
+    )
+    with daemon(tmp_path / "h", "--socket", program=("-c", older)) as found:
+        assert "Stop it, and start it again" in found.cli("serve", "status").out
+    assert "Stop it" not in running.cli("serve", "status").out
+
+
 def test_others_are_served_only_with_a_token_that_is_valid(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
     for lifetime in (None, 0.0):

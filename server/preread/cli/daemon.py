@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from preread import __version__
 from preread.cli import terminal
 
 Run = Callable[[], int]
@@ -152,6 +153,10 @@ def status(as_json: bool) -> Run:
         minutes = (time.time() - found.since) / 60
         said = f"Process {found.pid}, version {found.version}, {minutes:.0f} min: {found.address}"
         said += "" if found.answers else " (does not answer)"
+        if found.version != __version__:
+            said += (
+                f"\nClients of version {__version__} do without it. Stop it, and start it again."
+            )
         return _reply(as_json, found.model_dump(), said)
 
     return run
