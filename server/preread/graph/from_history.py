@@ -21,7 +21,7 @@ from preread.services import Services
 # As in the evidence rule `together`: two files belong together if they often change
 # in the same small commits.
 SMALL, MAX_OWN, MIN_OWN, MIN_SHARED, SHARE, MAX_PARTNERS = 10, 40, 5, 3, 1 / 3, 4
-MAX_FIXES, MAX_FAILURES, MAX_PASTS, MAX_MENDING = 5, 5, 500, 3
+MAX_FIXES, MAX_FAILURES, MAX_PASTS, MAX_FIX_COMMITS = 5, 5, 500, 3
 
 
 class LoggedCommit(NamedTuple):
@@ -149,6 +149,6 @@ def _failed(writer: Writer, found: _History, past: Past) -> None:
                 for one in found.by_file[past.file]
                 if one.sha in found.logged and bad.at < found.logged[one.sha].at <= good.at
             ]
-            if len(between) <= MAX_MENDING:
+            if len(between) <= MAX_FIX_COMMITS:
                 failure = Key(f"failure:{bad.run}", "failure", bad.run)
                 _fixed(writer, found, failure, between)

@@ -24,7 +24,7 @@ def broken(repository: Repository) -> Iterator[tuple[Record, str]]:
         elif record.stage == "removing":
             yield record, "finish removing it"
         elif path not in known:
-            yield record, _about_gone(repository, record, path)
+            yield record, _about_deleted(repository, record, path)
         elif record.stage == "merging":
             yield record, "take back the merge that a kill interrupted"
 
@@ -35,7 +35,7 @@ def _known(repository: Repository) -> set[Path]:
     return {path for path in listed if (path / ".git").exists()}
 
 
-def _about_gone(repository: Repository, record: Record, path: Path) -> str:
+def _about_deleted(repository: Repository, record: Record, path: Path) -> str:
     if undo.inner(repository, path):
         folder = undo.entry_of(repository, path)
         return (
@@ -71,7 +71,7 @@ def settle(repository: Repository, name: str) -> None:
     """Undo a failed or killed merge in a worktree. The caller holds its lock."""
     record = records.read(repository.layout, name)
     if record is not None and record.stage == "merging" and _is_there(repository, record):
-        _take_back(repository, record)
+        _undo_merge(repository, record)
 
 
 def clean(repository: Repository, name: str) -> None:
@@ -79,7 +79,7 @@ def clean(repository: Repository, name: str) -> None:
     with repository.locked(name) as held:
         record = records.need(held, name)
         if listing.changes(held, path_of(held, name)):
-            _take_back(held, record)
+            _undo_merge(held, record)
 
 
 def _is_there(repository: Repository, record: Record) -> bool:
@@ -103,14 +103,14 @@ def _repair_one(repository: Repository, record: Record) -> str:
     elif record.stage == "removing":
         undo.removal(repository, record)
     elif record.stage == "merging" and _is_there(repository, record):
-        return _take_back(repository, record)
+        return _undo_merge(repository, record)
     elif not undo.inner(repository, path):
-        kept = undo.gone(repository, record)
+        kept = undo.deleted(repository, record)
         return f" ({', '.join(kept) or 'nothing'})"
     return ""
 
 
-def _take_back(repository: Repository, record: Record) -> str:
+def _undo_merge(repository: Repository, record: Record) -> str:
     """Restore a worktree to before its merge; its current content is kept under a ref."""
     path = path_of(repository, record.name)
     work = removal.work_in(repository, record)

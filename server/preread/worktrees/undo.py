@@ -34,7 +34,7 @@ def removal(repository: Repository, record: Record) -> None:
     records.forget(repository.layout, record.name)
 
 
-def gone(repository: Repository, record: Record) -> list[str]:
+def deleted(repository: Repository, record: Record) -> list[str]:
     """Forget a worktree whose folder somebody deleted. Its branch keeps what was committed.
 
     Returns the refs under which otherwise lost work was kept.

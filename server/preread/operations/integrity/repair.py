@@ -40,9 +40,9 @@ async def repair(context: Context, _: RepairRequest) -> RepairReply:
     for feature in check.features(services.layout):
         services.layout.guard(feature)
         async with feature_lock.hold(services, feature):
-            found = await in_thread(context, services, _mend_feature, feature, copies)
+            found = await in_thread(context, services, _repair_feature, feature, copies)
         done += found
-    done += await in_thread(context, services, _mend_project, copies)
+    done += await in_thread(context, services, _repair_project, copies)
     left = (await in_thread(context, context.services(), check.look)).problems
     return RepairReply(
         ok=not left,
@@ -59,7 +59,7 @@ async def preview(context: Context, _: RepairRequest) -> Preview:
     return Preview(notes=tuple(notes))
 
 
-def _mend_feature(services: Services, feature: str, copies: list[str]) -> list[DamageFound]:
+def _repair_feature(services: Services, feature: str, copies: list[str]) -> list[DamageFound]:
     done: list[DamageFound] = []
     for _ in range(MAX_ROUNDS):
         found = _repaired(services.layout, damage.of_feature(services, feature), copies)
@@ -69,7 +69,7 @@ def _mend_feature(services: Services, feature: str, copies: list[str]) -> list[D
     return done
 
 
-def _mend_project(services: Services, copies: list[str]) -> list[DamageFound]:
+def _repair_project(services: Services, copies: list[str]) -> list[DamageFound]:
     return _repaired(services.layout, damage.of_project(services), copies)
 
 
