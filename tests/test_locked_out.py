@@ -65,7 +65,7 @@ def kind(answer: Any) -> str:
     return "let through"
 
 
-# -- the call was made, and in vain
+# -- the call was made and failed
 
 ERRORS = {
     "not granted": f"Claude requested permissions to use {TOOL}, but you haven't granted it yet.",
