@@ -43,7 +43,7 @@ BAD = {
     "half a character": ('{"tasks": [{"id": "a", "task": "\\ud800"}]}', "Unicode"),
     "deep nesting": ("[" * 100_000, "not JSON"),
     **{
-        f"the id {name!r}": (plan(one(name)), "is no id")
+        f"the id {name!r}": (plan(one(name)), "is not an id")
         for name in (
             "", "../up", "a/b", "A", "a b", "a--b", "-a", "con", "_project", "a\n", "a\0", "é", "x" * 25,
             "$(touch x)", "--force", ".git",

@@ -288,7 +288,7 @@ async def test_submodules_and_sparse_checkouts(shop: Path, tmp_path: Path) -> No
 
 async def test_no_repository_no_commit_and_no_files_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "plain/.project").mkdir(parents=True)
-    assert "in no git repository" in (await call(tmp_path / "plain", "create", name="a"))["message"]
+    assert "not in a git repository" in (await call(tmp_path / "plain", "create", name="a"))["message"]
     (tmp_path / "empty").mkdir()
     git(tmp_path / "empty", "init", "-q")
     failed = await call(tmp_path / "empty", "create", name="a")
@@ -342,7 +342,7 @@ def test_the_command_line_lists_and_repairs(cli: Cli, shop: Path) -> None:
     record = shop / ".project/.state/worktrees/one.json"
     record.write_text(record.read_text().replace('"ready"', '"creating"'))
     assert cli("worktree", "merge", "one", cwd=shop).status == 1
-    assert "one: take back" in cli("worktree", "prune", cwd=shop).out
+    assert "one: undo its creation" in cli("worktree", "prune", cwd=shop).out
     assert not (shop / ".worktrees/one").exists()
     assert json_of(cli, shop)["worktrees"][0]["name"] == ""
 
@@ -371,7 +371,7 @@ async def test_what_keeps_git_from_a_list_is_repaired_in_this_repository_and_no_
     refused = await call(shop, "list")
     assert (refused["code"], "commondir" in refused["message"]) == ("E_WORKTREE", True)
     assert "worktree.prune" in refused["hint"]
-    assert "half-created" in str(await call(shop, "prune"))
+    assert "undo its creation" in str(await call(shop, "prune"))
     assert [row["name"] for row in (await call(shop, "list"))["worktrees"]] == [""]
     assert not (shop / made["path"]).exists()
     assert git(shop, "worktree", "list").count("\n") == 1
@@ -406,7 +406,7 @@ async def test_what_only_a_deleted_worktree_had_is_kept_before_git_forgets_it(sh
     failed = await call(shop, "remove", name="one", force=True)
     assert (failed["details"]["reason"], "prune" in failed["hint"]) == ("gone", True)
     would = await call(shop, "prune", dry_run=True)
-    assert "refs keep what no branch has" in would["notes"][0]
+    assert "refs keep commits that are on no branch" in would["notes"][0]
     (said,) = (await call(shop, "prune"))["repaired"]
     kept = said.rpartition("(")[2].rstrip(")").split(", ")
     listed = git(shop, "for-each-ref", "--format=%(refname)", "refs/preread/removed/one").split()

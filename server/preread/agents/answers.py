@@ -33,7 +33,7 @@ class Task(Model):
     def _has_a_name(self) -> "Task":
         if len(self.id) > MAX_NAME or not is_feature(self.id) or self.id.startswith("_"):
             raise ValueError(
-                f"{self.id[:60]!a} is no id: lower-case letters, digits and single hyphens, at "
+                f"{self.id[:60]!a} is not an id: lower-case letters, digits and single hyphens, at "
                 f"most {MAX_NAME} characters"
             )
         return self

@@ -43,7 +43,7 @@ class Budget:
                 raise PrereadError(
                     "E_MONEY",
                     f"${self.used:.2f} of the ${self.usd:.2f} for the run are spent or reserved.",
-                    "Call again with the same id: what is done is not paid for again.",
+                    "Call again with the same id: finished steps are not paid for again.",
                 )
             self.used += share
         return share

@@ -74,7 +74,7 @@ def _clear(repository: Repository, story: Story) -> None:
     earlier = {name for part in merged for name in part.earlier}
     left = {*story.planners, *story.cut_off}  # a planner's if the disk was full, say
     for name in {*earlier, *left, *(part.worktree for part in merged)}:
-        with suppress(PrereadError):  # it is gone, or in use
+        with suppress(PrereadError):  # it no longer exists, or is in use
             work = removal.work_in(repository, records.need(repository, name))
             is_idle = name in earlier and not (work.dirty or work.under_way)
             removal.remove(repository, name, force=is_idle or name in story.cut_off)
@@ -148,7 +148,7 @@ class _Schedule:
                 self.stages.due[name] = 0
 
     def _tell(self, done: float, total: float) -> None:
-        """Pass on the progress that the threads have reported. Raises Cancelled."""
+        """Forward the progress that the threads have reported. Raises Cancelled."""
         self.progress.check()
         with suppress(Empty):
             while True:

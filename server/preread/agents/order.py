@@ -73,7 +73,7 @@ class Result:
                 found.append(Failure(task.id, entry.kind, entry.code, entry.text, entry.worktree))
             else:
                 missing = [name for name in task.needs if not self.story.parts[name].merged]
-                why = f"It needs {', '.join(missing)}." if missing else "It was not begun."
+                why = f"It needs {', '.join(missing)}." if missing else "It was not started."
                 found.append(Failure(task.id, "waiting", "E_AGENT", why))
         return found
 
@@ -94,7 +94,7 @@ def turn(services: Services, layout: Layout, run: str, seconds: float) -> Iterat
                 raise PrereadError(
                     "E_TIMEOUT",
                     f"Another call is still at work on {run}.",
-                    "Call again in the same words.",
+                    "Repeat the same call later.",
                     {"id": run},
                 ) from error
         waited = True

@@ -15,7 +15,7 @@ from preread.project.runners import Command, Target, command_for
 from preread.services import Services
 
 MAX_FILES = 50  # test files that are examined to find the command for all
-# Variables that tests do not need, and that code written by a model must not see.
+# Variables that tests do not need and that code written by a model must not see.
 PRIVATE = re.compile(f"{login.LOGIN_VARIABLES.pattern}|{login.SESSION_VARIABLES.pattern}")
 # What runners print when they found no tests and still exit with status 0.
 NONE_RAN = re.compile(
@@ -39,9 +39,9 @@ def parsed(text: str, folder: str = "") -> Suite:
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise PrereadError("E_USAGE", f"{text[:80]!a} is no command: {error}.", "") from error
+        raise PrereadError("E_USAGE", f"{text[:80]!a} is not a command: {error}.", "") from error
     if not words or "\0" in text:
-        raise PrereadError("E_USAGE", f"{text[:80]!a} is no command.", "")
+        raise PrereadError("E_USAGE", f"{text[:80]!a} is not a command.", "")
     return Suite(words, folder)
 
 

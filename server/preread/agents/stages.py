@@ -51,7 +51,9 @@ class Stages:
             except ValueError as error:
                 self._ended(PLANNER, ended, share)
                 raise PrereadError(
-                    "E_AGENT", f"The coordinator gave no plan: {error}.", "Call again, or say more."
+                    "E_AGENT",
+                    f"The coordinator gave no plan: {error}.",
+                    "Describe the task in more detail.",
                 ) from error
             self._ended(PLANNER, ended, share, text=found.model_dump_json())
         finally:

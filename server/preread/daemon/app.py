@@ -163,11 +163,11 @@ async def body_of(request: Request) -> Any:  # noqa: ANN401 - any JSON
     try:
         return json.loads(await request.body(), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, f"The body is no JSON: {str(error)[:100]}.") from error
+        raise Refused(400, f"The body is not valid JSON: {str(error)[:100]}.") from error
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def reply(data: object, status: int = 200, **headers: str) -> Response:

@@ -37,7 +37,7 @@ class Issuer:
         try:
             authorization.check_issuer(url)
         except ValueError as error:
-            message = f"{url[:200]!a} is no issuer."
+            message = f"{url[:200]!a} is not a valid issuer."
             hint = "It is an https:// address without a query, as its metadata has it."
             raise PrereadError("E_USAGE", message, hint) from error
         self.url = url

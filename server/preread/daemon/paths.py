@@ -62,7 +62,7 @@ def problem(folder: str) -> str:
     if found.st_uid != os.getuid():
         return "belongs to another user"
     if not stat.S_ISDIR(found.st_mode):
-        return "is no folder"
+        return "is not a folder"
     return "is open to others" if found.st_mode & 0o077 else ""
 
 

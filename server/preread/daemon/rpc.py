@@ -65,7 +65,7 @@ def cancelled(message: Json) -> Json:
 
 def _problem(message: Json) -> str:
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        return "This is no JSON-RPC 2.0 message."
+        return "This is not a JSON-RPC 2.0 message."
     if not isinstance(message.get("method"), str) or not message["method"]:
         return "`method` has to be a text."
     return "" if _is_id(message.get("id")) else "`id` has to be a text, a number or null."

@@ -86,6 +86,6 @@ def read_time(path: str) -> float | None:
 
 
 def time_of(text: bytes) -> float | None:
-    """The epoch seconds that a text is; None when it is no such number."""
+    """Parse epoch seconds; None if the text is not such a number."""
     whole, dot, part = text.partition(b".")
     return float(text) if whole.isdigit() and (part.isdigit() or not dot) else None

@@ -64,7 +64,7 @@ def read(root: str) -> Switch:
 
 
 def seconds_of(duration: str) -> int | None:
-    """The seconds of `90s`, `30m`, `2h`, `1d`; None when it is no such duration, or too long."""
+    """The seconds of `90s`, `30m`, `2h`, `1d`; None if it is not a duration, or too long."""
     number, unit = duration[:-1], UNITS.get(duration[-1:])
     if unit is None or not number.isdecimal() or not number.isascii() or len(number) > 9:
         return None

@@ -107,7 +107,7 @@ def _sound(row: R) -> R:
     """
     for value, kind in zip(row, type(row).__annotations__.values(), strict=True):
         if not isinstance(value, NUMBERS if kind in NUMBERS else get_origin(kind) or kind):
-            raise TypeError(f"{value!r:.40} is no {kind}")
+            raise TypeError(f"{value!r:.40} is not of type {kind}")
     return row
 
 
@@ -158,7 +158,7 @@ def _record(connection: sqlite3.Connection, id_: str) -> Line | None:
         return None
     value = json.loads(found[0])
     if not isinstance(value, dict):
-        raise ValueError("a record is no object")  # noqa: TRY004 - as of other damage
+        raise ValueError("a record is not an object")  # noqa: TRY004 - as of other damage
     return Line(found[0], value)
 
 

@@ -115,7 +115,7 @@ class _Update:
                 self.tree.failed[error.message.removesuffix(".")] = None
                 return row._replace(problem=error.why)
             if data is None:
-                return row._replace(problem="it is no plain file any more")
+                return row._replace(problem="it is no longer a regular file")
             row, outcomes = self._read(row, data)
         if outcomes or row != self.before.get(path):
             self.pending.append(ReadReport(row, outcomes))

@@ -64,7 +64,7 @@ def check(repository: Repository, wanted: Record) -> None:
     found = records.read(repository.layout, wanted.name)
     if found is not None and found.stage != "ready":
         raise failed(
-            f"The worktree {wanted.name} was left half-done ({found.stage}).",
+            f"The worktree {wanted.name} is incomplete: a call was interrupted ({found.stage}).",
             "`preread worktree prune` repairs it.",
             reason=found.stage,
         )
@@ -82,7 +82,7 @@ def check(repository: Repository, wanted: Record) -> None:
         )
     short = records.short(wanted.branch)
     if repository.run("check-ref-format", "--branch", short, must=False).status:
-        raise failed(f"{short[:80]!a} is no name of a branch.", "", reason="name")
+        raise failed(f"{short[:80]!a} is not a valid branch name.", "", reason="name")
     if repository.commit_of(wanted.branch):
         hint = "Choose another with `branch`, or remove it."
         raise failed(f"There is already a branch {short}.", hint, reason="exists")
@@ -104,7 +104,7 @@ def _source(layout: Layout, relative: str) -> Path:
     path = layout.inside(relative.rstrip("/"))
     layout.real(path)
     if not path.exists() or path.is_symlink():
-        raise failed(f"{relative} is no file or folder of the project.")
+        raise failed(f"{relative} is not a file or folder in the project.")
     return path
 
 

@@ -154,7 +154,7 @@ def advance(repository: Repository, base: str, old: str, new: str) -> bool:
         said = done.err.decode("utf-8", "replace")
         files = [line.strip() for line in said.split("\n") if line.startswith("\t")]
         raise failed(
-            f"{records.short(base)} is checked out at {at}, which is not ready for it.",
+            f"{records.short(base)} is checked out at {at} and cannot be fast-forwarded there.",
             "Commit or move away the changed files there, then merge again.",
             reason="base",
             files=files[:50],
@@ -174,7 +174,7 @@ def update(repository: Repository, name: str) -> Merged:
         if held.is_ancestor(base, record.branch):
             return Merged("up_to_date", held.commit_of(record.branch))
         with _noted(held, record, path):
-            # The base comes first: a fast-forward then leaves its own line of commits as it was.
+            # The base is the first parent, so a later fast-forward keeps its first-parent history.
             both = _merge_commit(held, record, base)
             how = ("--ff-only", both) if both else ("--no-edit", base)
             done = held.run("merge", "-q", *how, at=path, must=False)
@@ -206,7 +206,7 @@ def proceed(repository: Repository, name: str, how: How, into: str = "") -> Merg
             if left := conflicts(held, path):  # of the next commit of a rebase
                 return Merged("conflicts", "", tuple(left))
             said = done.err.decode("utf-8", "replace")[-500:]
-            raise failed(f"The {what} in {name} does not go on.", "", reason="stuck", git=said)
+            raise failed(f"The {what} in {name} cannot be continued.", "", reason="stuck", git=said)
     return start(repository, name, how, into or records.short(record.base))
 
 
@@ -216,7 +216,7 @@ def abort(repository: Repository, name: str) -> Merged:
         record = records.need(held, name)
         path = records.path_of(held, name)
         what = _need_under_way(held, record, path)
-        # Git refuses for files of another time than it noted, also if they are unchanged.
+        # Git refuses if files have another time than its index, even if their content is the same.
         held.run("update-index", "-q", "--refresh", at=path, must=False)
         held.run(what, "--abort", at=path)
         return Merged("aborted", held.commit_of(record.branch))

@@ -17,7 +17,7 @@ BRANCHES = "preread/"  # prefix of a worktree's own branch
 REMOVED = "refs/preread/removed/"
 MAX_BYTES = 100_000
 
-# After a kill, `prune` repairs worktrees in any stage but `ready`.
+# `prune` repairs worktrees that a killed process left in any stage but `ready`.
 Stage = Literal["creating", "ready", "merging", "removing"]
 MOVE = "_move.json"  # no worktree has this name
 
@@ -64,11 +64,11 @@ def write_move(layout: Layout, move: Move | None) -> None:
 
 
 def check_name(name: str) -> str:
-    """Return the name. Raises E_WORKTREE unless it has the form of a feature's."""
+    """Return the name. Raises E_WORKTREE unless it has the form of a feature name."""
     if is_feature(name):
         return name
     raise failed(
-        f"{name[:80]!a} is no name of a worktree.",
+        f"{name[:80]!a} is not a valid name for a worktree.",
         "Lower-case letters, digits and single hyphens, at most 64 characters.",
     )
 
@@ -96,7 +96,7 @@ def need(repository: Repository, name: str) -> Record:
         )
     if found.stage != "ready":
         raise failed(
-            f"The worktree {name} was left half-done ({found.stage}).",
+            f"The worktree {name} is incomplete: a call was interrupted ({found.stage}).",
             "`preread worktree prune` repairs it.",
             name=name,
             reason=found.stage,
@@ -120,7 +120,7 @@ def forget(layout: Layout, name: str) -> None:
 
 
 def path_of(repository: Repository, name: str) -> Path:
-    """Where a worktree is. Raises E_OUTSIDE if `.worktrees` is a link that leads away."""
+    """Where a worktree is. Raises E_OUTSIDE if `.worktrees` is a link out of the project."""
     return repository.layout.real(repository.layout.worktrees) / check_name(name)
 
 

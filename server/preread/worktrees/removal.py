@@ -98,7 +98,7 @@ def _remove(repository: Repository, record: Record, work: Work) -> None:
 def check(repository: Repository, record: Record, *, force: bool) -> Work:
     """The work in it. Raises E_WORKTREE if it may not be removed."""
     if not (records.path_of(repository, record.name) / ".git").exists():
-        hint = "`preread worktree prune` keeps what is left of its work, and forgets it."
+        hint = "`preread worktree prune` saves what is left of its work and forgets the worktree."
         raise failed(f"The folder of {record.name} is gone.", hint, reason="gone")
     work = work_in(repository, record)
     locked = next(

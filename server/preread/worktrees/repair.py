@@ -1,4 +1,4 @@
-"""Repair after kills: half-created and half-removed worktrees, stale git locks."""
+"""Repair what a killed process left: half-created or half-removed worktrees, stale git locks."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from preread.worktrees import listing, moving, records, removal, undo
 from preread.worktrees.records import Record, path_of
 from preread.worktrees.repository import Repository
 
-# Older git lock files were left by a kill: a running git holds them only briefly.
+# Older git lock files are left over from a killed git: a running one holds them only briefly.
 STALE_SECONDS = 60.0
 LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 
@@ -20,13 +20,13 @@ def broken(repository: Repository) -> Iterator[tuple[Record, str]]:
     for record in records.every(repository.layout).values():
         path = path_of(repository, record.name)
         if record.stage == "creating":
-            yield record, "take back the half-created worktree"
+            yield record, "undo its creation, which was interrupted"
         elif record.stage == "removing":
             yield record, "finish removing it"
         elif path not in known:
             yield record, _about_deleted(repository, record, path)
         elif record.stage == "merging":
-            yield record, "take back the merge that a kill interrupted"
+            yield record, "undo the merge that was interrupted"
 
 
 def _known(repository: Repository) -> set[Path]:
@@ -39,12 +39,12 @@ def _about_deleted(repository: Repository, record: Record, path: Path) -> str:
     if undo.inner(repository, path):
         folder = undo.entry_of(repository, path)
         return (
-            f"leave it: its folder is gone, but submodules' repositories are in {folder}/modules; "
-            "push what only they have and delete them"
+            f"leave it: its folder is missing, but {folder}/modules contains repositories of "
+            "submodules; push the commits that only they have, then delete them"
         )
     return (
-        f"forget its folder, which is gone; its branch {records.short(record.branch)} stays, and "
-        "refs keep what no branch has"
+        f"forget its folder, which is missing; its branch {records.short(record.branch)} stays, "
+        "and refs keep commits that are on no branch"
     )
 
 
@@ -93,7 +93,7 @@ def _half_created(repository: Repository) -> Iterator[str]:
             with repository.locked(record.name) as held:
                 if records.read(held.layout, record.name) == record:
                     undo.creation(held, record)
-                    yield f"{record.name}: take back the half-created worktree"
+                    yield f"{record.name}: undo its creation, which was interrupted"
 
 
 def _repair_one(repository: Repository, record: Record) -> str:
@@ -116,7 +116,7 @@ def _undo_merge(repository: Repository, record: Record) -> str:
     work = removal.work_in(repository, record)
     kept = ""
     if work.dirty or work.under_way or work.detached:
-        kept = f"; what was there is kept under {removal.keep(repository, record, work).kept}"
+        kept = f"; its previous content is kept under {removal.keep(repository, record, work).kept}"
         if work.under_way:
             repository.run(work.under_way, "--quit", at=path, must=False)
         repository.run("checkout", "-q", "-f", records.short(record.branch), at=path)

@@ -175,12 +175,12 @@ class Repository:
 
 
 def _reason(done: Done) -> str:
-    """Why git could not write; empty if it could, or that was not it."""
+    """Why git could not write; empty if it failed for another reason, or not at all."""
     return next((reason for pattern, reason in REASONS if re.search(pattern, done.err)), "")
 
 
 def _failure(why: str, done: Done, place: Path) -> PrereadError:
-    # Git may fail for want of space and say something else, that a file "is not uptodate".
+    # Git may fail for lack of space and report something else: that a file "is not uptodate".
     full = "the disk is full" if shutil.disk_usage(place).free < LEAST_SPACE else ""
     if reason := _reason(done) or full:
         hint = "Free some disk space or fix the permissions, then call again."
@@ -209,7 +209,7 @@ def open_repository(services: Services, *, committed: bool = True) -> Repository
     if done.status == git.MISSING:
         raise failed("git is not installed.", "Install git 2.38 or newer.")
     if done.status != 0:
-        raise failed(f"{root} is in no git repository.", "`git init`, and commit something.")
+        raise failed(f"{root} is not in a git repository.", "`git init`, and commit something.")
     common, prefix = _text(done.out).split("\n")[:2]
     top = _main_tree(ask("worktree", "list", "--porcelain", "-z"), Path(common))
     programs = ask("config", "--local", "--includes", "-z", "--name-only", "--list").out

@@ -1,4 +1,4 @@
-"""Save objects that only a worktree's git folder refers to: git may delete them without it."""
+"""Save objects that only a worktree's git folder refers to, before git may delete them."""
 
 import os
 import re

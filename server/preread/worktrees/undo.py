@@ -1,4 +1,4 @@
-"""Undo a creation or finish a removal, also after a kill, from whatever state it left."""
+"""Undo a creation or finish a removal, from whatever state a killed process left."""
 
 import os
 from contextlib import suppress

@@ -44,7 +44,7 @@ def time_of(services: Services, since: str) -> float:
         return float(done.out)
     raise PrereadError(
         "E_USAGE",
-        f"{since[:60]!a} is no span of time, no date and no commit.",
+        f"{since[:60]!a} is not a time span, a date or a commit.",
         "Like 2h, 3d, 2026-11-20, HEAD~3.",
     )
 

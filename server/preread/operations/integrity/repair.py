@@ -15,15 +15,15 @@ from preread.operations.integrity.damage import Damage
 from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
 from preread.services import Services
 
-MAX_ROUNDS = 4  # one repair can bring another damage to light
+MAX_ROUNDS = 4  # one repair can reveal more damage
 
 
 class RepairRequest(RequestModel):
-    """There is nothing to choose."""
+    """Takes no params."""
 
 
 class RepairReply(Model):
-    """What was repaired, and what is left to a person."""
+    """What was repaired, and what a person has to fix."""
 
     ok: bool = Field(description="Whether nothing is wrong any more.")
     repaired: tuple[DamageFound, ...]

@@ -141,7 +141,7 @@ def _filled(value: object, results: list[dict[str, Any]]) -> object:
         return value
     result = _result(results, int(match[1]))
     if match[2] not in result:
-        raise PrereadError("E_USAGE", f"{match[0]} is no field of an earlier result.")
+        raise PrereadError("E_USAGE", f"{match[0]} is not a field of an earlier result.")
     found: object = result[match[2]]
     return found
 

@@ -86,6 +86,6 @@ def _without_filters(tree: Tree) -> tuple[str, ...] | None:
 def _no_commit(base: str) -> PrereadError:
     return PrereadError(
         "E_NOT_FOUND",
-        f"{base[:80]!a} is no commit of this repository.",
+        f"{base[:80]!a} is not a commit in this repository.",
         "Name a branch, a tag or a commit's id, like `main`.",
     )
