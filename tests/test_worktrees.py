@@ -288,7 +288,9 @@ async def test_submodules_and_sparse_checkouts(shop: Path, tmp_path: Path) -> No
 
 async def test_no_repository_no_commit_and_no_files_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "plain/.project").mkdir(parents=True)
-    assert "not in a git repository" in (await call(tmp_path / "plain", "create", name="a"))["message"]
+    assert (
+        "not in a git repository" in (await call(tmp_path / "plain", "create", name="a"))["message"]
+    )
     (tmp_path / "empty").mkdir()
     git(tmp_path / "empty", "init", "-q")
     failed = await call(tmp_path / "empty", "create", name="a")

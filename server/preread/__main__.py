@@ -35,7 +35,7 @@ def _freeze_garbage() -> None:
 
 
 def _drop_stdout() -> None:
-    """The reader is gone: keep buffered output from failing again when Python exits."""
+    """The reader has closed the pipe: keep buffered output from failing again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 

@@ -135,7 +135,7 @@ def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
 
 
 def _is_watched(path: str, folders: Mapping[str, object], begun: int) -> bool:
-    """Whether the kernel tells of each change: not of links' targets and of files by other names.
+    """Whether the kernel reports each change: not for links' targets, nor files with other names.
 
     A file that has changed since `begun` may have done so before it was watched.
     """

@@ -114,7 +114,7 @@ def reports(services: Services) -> "ReportState | None":
     paths = report_paths(services.tree, services.settings)
     if not paths:
         return None
-    from preread.reports.update import update  # a project without reports needs none of it
+    from preread.reports.update import update  # not needed in a project without reports
 
     return update(services.tree, paths)
 

@@ -88,7 +88,7 @@ def origins(layout: Layout, environ: Mapping[str, str]) -> dict[str, Origin]:
 
 
 def _ignore(_: PrereadError) -> None:
-    """Ignored here: whoever loads the settings reports their problems."""
+    """Ignored here: the code that loads the settings reports their problems."""
 
 
 def _refuse(error: PrereadError) -> None:

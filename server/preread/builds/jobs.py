@@ -57,7 +57,7 @@ class Job:
         self.scope = anyio.CancelScope()
         self.begun: float | None = None  # by time.monotonic(); None while it waits for its turn
         self.callers = 0
-        self.detached = False  # a caller was told to come back, so it continues without callers
+        self.detached = False  # a caller was to call again, so it continues without callers
         self.early_reply: LoadReply | None = None
         self.reply: LoadReply | None = None
         self.error: Exception | None = None

@@ -71,7 +71,7 @@ def _files(found: Published) -> Iterator[tuple[str, str]]:
 
 
 def _known(services: Services, feature: str) -> Iterator[Manifest]:
-    """All earlier manifests of which copies are left."""
+    """All earlier manifests that still have copies."""
     yield from versions.manifests(services, feature)
     for data in copies(services, services.layout.dossier(feature) / MANIFEST):
         manifest = published.parse_manifest(data, feature)

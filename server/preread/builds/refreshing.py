@@ -1,6 +1,6 @@
 """Bring stale dossiers up to date without a model and without a caller who asked for one of them.
 
-Not those that git tracks: only a load, which somebody asked for, changes tracked files.
+Dossiers that git tracks are left alone: only an explicit load changes tracked files.
 """
 
 import time
@@ -19,7 +19,7 @@ async def refresh(
 ) -> dict[str, str]:
     """Refresh those of the dossiers that are stale: feature -> why it was.
 
-    After so many seconds, no second one is begun. One that is being built, that only a model can
+    After so many seconds, no second one is started. One that is being built, that only a model can
     bring up to date, or of which something cannot be read is left as it is.
     """
     end = time.monotonic() + seconds
@@ -42,7 +42,7 @@ async def _refresh(services: Services, feature: str) -> str:
             return ""
         publish.recover(services, feature)
         found = published.read(services.layout, feature)
-        if found is None or found.manifest is None or found.edited:  # a person may be at it
+        if found is None or found.manifest is None or found.edited:  # a person may be editing it
             return ""
         looked = staleness.look_up(services, found.manifest)
         is_current = looked.doubt or (looked.covers and cache.is_computed(services, feature))

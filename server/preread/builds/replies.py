@@ -115,7 +115,7 @@ def refreshed(
     lost: Sequence[LostFact],
     found: Refresh,
 ) -> LoadReply:
-    """The reply to a refresh: which of the model's facts are gone; `cached` if nothing changed."""
+    """The reply to a refresh, with the model's dropped facts; `cached` if nothing changed."""
     reply = reply.model_copy(update={"refresh": found})
     now = published.read(services.layout, before.manifest.feature) if before.manifest else None
     if now is not None and _shown(now) == _shown(before):

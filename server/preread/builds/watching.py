@@ -31,7 +31,7 @@ EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
 # everything is looked up once, after at least so many seconds and POLL_SHARE times what it takes.
 LOST_SECONDS = 3.0
 POLL_SECONDS, POLL_SHARE = 1.0, 20  # the pause between polls, at least so many times a poll's own
-# Stale dossiers are refreshed when nothing has changed for a while; none is begun after a while.
+# Stale dossiers are refreshed when nothing has changed for a while, for a limited time.
 QUIET_SECONDS, REFRESH_SECONDS = 2.0, 10.0
 NO_DOSSIERS_SECONDS = 5.0
 OWN = ("config.toml", "gates", "knowledge.md", ".state/knowledge.md", ".state/results.jsonl")
@@ -71,7 +71,7 @@ class Watcher:
         self._refreshes, self._tried = refreshes, dict[str, Seen]()
         self._layout = services().layout
         self._known: dict[str, Seen] = {}
-        self._is_first = True  # what a first look finds is news only if it is stale
+        self._is_first = True  # a first look reports a dossier only if it is stale
         self._depends: dict[str, _Depends] = {}
         self.stop = threading.Event()
 
@@ -97,7 +97,7 @@ class Watcher:
         """Raises OSError when the system has no more watches."""
         while not self.stop.is_set():
             folders = self._folders()
-            with suppress(FileNotFoundError):  # a folder is gone: list them again
+            with suppress(FileNotFoundError):  # a folder was deleted: list them again
                 self._watch_folders(folders)
 
     def _watch_folders(self, folders: set[str]) -> None:
@@ -202,7 +202,7 @@ class Watcher:
             self._tell(News(stale, frozenset(), frozenset(), len(wanted)))
 
     def _refresh(self) -> None:
-        """Refresh what is stale; what a refresh did not help is not tried again as it is."""
+        """Refresh what is stale; one that did not help is not repeated before a change."""
         stale = {name: seen for name, seen in self._known.items() if seen.why}
         wanted = [name for name, seen in stale.items() if self._tried.get(name) != seen]
         if self._refreshes and wanted:
@@ -299,7 +299,7 @@ class _Batches:
             batch = self._next()
 
     def rest_of_checkout(self, root: Path) -> set[str]:
-        """What else changes until git has finished what it is about to do."""
+        """Further changes until git has finished its current command."""
         lock, found = root / ".git" / "index.lock", set[str]()
         end = time.monotonic() + CHECKOUT_SECONDS
         is_busy = lock.exists()

@@ -27,7 +27,7 @@ GUESSES = 10.0  # requests without a valid token, from one address; then one a s
 MAX_BUCKETS = 10_000
 OPEN = frozenset({"/health"})  # reveals nothing about any project
 STATIC = "/static/"  # the page's own files, which come with the package
-RESOURCE = "/mcp"  # what an authorization server's access tokens are for
+RESOURCE = "/mcp"  # the path for which an authorization server's access tokens are valid
 METADATA = f"/.well-known/oauth-protected-resource{RESOURCE}"
 READS = frozenset({"GET", "HEAD"})
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -149,7 +149,7 @@ class TcpGuard(Guard):
         pages: Callable[[str], bool] = lambda _path: False, issuer: "Issues | None" = None,
         count: Callable[[int], object] = lambda _: None,
     ) -> None:  # fmt: skip
-        """`pages` says which paths show a way to log in to whoever has not."""
+        """`pages` are the paths that show callers without a login how to log in."""
         super().__init__(app, count=count)
         self._tokens, self._logins, self._pages = tokens, logins, pages
         self._issuer = issuer

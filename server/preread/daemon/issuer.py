@@ -19,8 +19,8 @@ from preread.errors import PrereadError
 from preread.mcp import authorization
 from preread.records import sessions
 
-WANTED = "write"  # the scope that clients are told to ask for: building a dossier needs it
-# Only asymmetric algorithms: with a shared key, whoever verifies could also sign.
+WANTED = "write"  # the scope that clients should request: building a dossier needs it
+# Only asymmetric algorithms: with a shared key, a verifier could also sign.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
     "EdDSA")  # fmt: skip
 CLAIMS = ["iss", "aud", "exp", "sub"]

@@ -19,7 +19,7 @@ from websockets.frames import Frame
 from preread.daemon.paths import peer_of
 
 REQUEST_SECONDS = 15.0  # for a whole request to arrive
-STALLED_SECONDS = 20.0  # that a client may read nothing of its answer
+STALLED_SECONDS = 20.0  # a client may read nothing of its reply for so long
 MAX_CONNECTIONS = 500  # of a listening socket
 COLLECT_SECONDS = 0.5  # until connections that were ended are closed
 # Of a WebSocket, besides the first of each message, between two of our pings.
@@ -70,7 +70,7 @@ class BoundedListener(socket.socket):
     def _end(self, number: int) -> socket.socket:
         connection, timer = self._new.pop(number)
         timer.cancel()
-        with suppress(OSError):  # it is closed, or the client has gone
+        with suppress(OSError):  # it is closed, or the client has disconnected
             connection.shutdown(socket.SHUT_RDWR)  # its transport then closes it
         if not self._new:
             # Handshakes leave cycles of much memory in few objects, which does not start the
@@ -175,7 +175,7 @@ class BoundedWebSocket(_SlowReaders, WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:  # noqa: ANN401 - an ASGI message
         await super().send(message)
-        if self.close_sent:  # also by a refusal, after which uvicorn's log has a fault otherwise
+        if self.close_sent:  # also by a refusal; otherwise uvicorn would log an error
             self.handshake_complete = True
 
     def send_keepalive_ping(self) -> None:

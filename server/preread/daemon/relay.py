@@ -31,7 +31,7 @@ class Unusable(Exception):  # noqa: N818 - a state
 
 
 def run(arguments: list[str], environ: Mapping[str, str]) -> int | None:
-    """Relay until the client is gone; the exit status. None if this process must serve itself."""
+    """Relay until the client disconnects; the exit status, or None if this process must serve."""
     project = _project(arguments, environ)
     if project is None or os.name == "nt":
         return None
@@ -114,7 +114,7 @@ class Relay:
                 if FROM_CLIENT in readable and not self._from_client():
                     self._finish()
                     return 0
-        except BrokenPipeError:  # the client reads no more
+        except BrokenPipeError:  # the client has stopped reading
             return 0
 
     # -- from the client
@@ -180,7 +180,7 @@ class Relay:
         self._unanswered.pop(ident, None)
         return True
 
-    # -- when the server is gone
+    # -- when the server has ended
 
     def _lost(self) -> None:
         """Answer each pending request with an error."""

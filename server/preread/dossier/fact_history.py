@@ -27,7 +27,7 @@ from preread.project.tree import Tree
 from preread.services import Services
 
 MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
-ALIKE = 0.6  # similarity from which two texts on the same lines are one changed fact
+ALIKE = 0.6  # two texts on the same lines with at least this similarity are one changed fact
 EDITED, UNKNOWN = "edited", "published before its history was kept"
 _LINES = re.compile(r":\d+(?:-\d+)?")
 Kind = Literal["added", "removed", "moved", "changed"]
@@ -225,7 +225,7 @@ def _edit(past: list[Event], now: Facts) -> Event | None:
 
 
 class _Reasons:
-    """Why facts are gone or have changed: what happened to their sources."""
+    """Why facts were removed or changed: what happened to their sources."""
 
     def __init__(self, tree: Tree, old: Manifest | None) -> None:
         self._tree, self._spans = tree, old.spans if old is not None else {}

@@ -167,7 +167,7 @@ def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
     neighbours = _neighbours(place, marked)
     in_symbol = place.mark.symbol == marked.symbol
     is_distinctive = marked.size >= DISTINCTIVE
-    if len(places) < marked.copies:  # it may be the cited copy that is gone
+    if len(places) < marked.copies:  # the cited copy may be the one that was deleted
         return neighbours == 2 and in_symbol and (is_distinctive or bool(marked.symbol))
     if neighbours == 2 or (in_symbol and (marked.symbol or neighbours)):
         return True

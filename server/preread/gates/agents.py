@@ -1,4 +1,5 @@
-"""Preread's own agents: their features, their dossiers at the start, what they owe at the stop.
+"""Preread's own agents: their features, their dossiers at the start, what they must have written
+at the stop.
 
 An agent's start event has no prompt, and several agents may start in any order. So `pre-task-gate`
 records each dispatch, and `post-task`, milliseconds after that agent's start, the agent it became.

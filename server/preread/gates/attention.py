@@ -1,4 +1,5 @@
-"""Working memory: how much attention what a session touched still has, and where work changed.
+"""Working memory: how much attention each thing that a session touched still has, and where the
+work changed.
 
 Attention is computed from events: what sessions wrote, read and were given, by their transcripts,
 and what was noted, in `.project/.state/working-memory.jsonl`.
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-HALF_LIFE = 1800.0  # seconds after which half of the attention is left
-PER_TURN = 0.9  # what a turn of the person leaves
-PAST_BOUNDARY = 0.3  # what each boundary leaves
-FORGOTTEN = 0.05  # below which something has no attention
+HALF_LIFE = 1800.0  # the half-life of attention, in seconds
+PER_TURN = 0.9  # the share of attention left after a turn of the person
+PAST_BOUNDARY = 0.3  # the share of attention left after each boundary
+FORGOTTEN = 0.05  # anything below has no attention
 WEIGHTS = {"wrote": 3.0, "noted": 3.0, "given": 2.0, "read": 1.0}
 TURN, FINISHED, BOUNDARY = "turn", "finished", "boundary"
 KINDS = (*WEIGHTS, TURN, FINISHED, BOUNDARY)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 NAME = "blocks.jsonl"
 PROBE = "doctor"  # the session of a call that only looks whether the gates work
-# Never a command, which may have a secret in it; the reason names what it would have written.
+# Never the command, which may contain a secret; the reason names the file it would have written.
 INPUTS = ("file_path", "notebook_path", "subagent_type")
 
 

@@ -1,6 +1,6 @@
-"""What became of the call that a block asked for, by the session's transcript.
+"""The outcome of the call that a block asked for, read from the session's transcript.
 
-A gate may ask for a call, but not insist on one that is denied, fails, or is not there to be made.
+A gate may ask for a call, but not insist on one that is denied, fails, or is not available.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_REASON = 160
 BLIND_BLOCKS = 2  # of one feature, in a session without a transcript
-# Mistakes of the caller, which the next call can put right.
+# Mistakes of the caller, which the next call can correct.
 MISTAKES = (
     "E_USAGE",
     "E_METHOD",
@@ -94,7 +94,7 @@ def _asked(tail: bytes, feature: str) -> bool:
 
 
 def why_blind(event: events.Event, root: str, feature: str) -> str:
-    """Why it cannot be known whether the call was made, once a session was blocked often enough."""
+    """Why nobody can know whether the call was made, once a session was blocked often enough."""
     paths, session = transcripts.paths(event), event.get("session_id")
     if not paths or any(map(os.path.exists, paths)):
         return ""

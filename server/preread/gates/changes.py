@@ -20,7 +20,7 @@ WALK_SECONDS = 1.0
 MAX_PATHS = 5_000
 MAX_OUTPUT = 4_000_000
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # as git names it; known without a commit
-CLOCK_SLACK = 2.0  # seconds by which a file's time may be behind the clock
+CLOCK_SLACK = 2.0  # a file's time may be this many seconds behind the clock
 SKIPPED = frozenset(
     (".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", "venv", ".tox")
 )

@@ -9,7 +9,7 @@ import re
 from preread.gates import changes, state_files
 
 MAX_READ = 500  # files whose content is read; more are compared by time and size
-# What runs of tests write themselves, and git may list: it is never what makes them fail.
+# Files that test runs write themselves and git may list: they never make a test fail.
 _OUTPUT = re.compile(
     r"(^|/)(\.project|\.git|__pycache__|\.pytest_cache|htmlcov|test-results|playwright-report)/"
     r"|(^|/)((junit|report|TEST-)[^/]*\.xml|\.coverage[^/]*|coverage\.xml|[^/]*\.(log|pyc|tmp))$"
@@ -44,5 +44,5 @@ def _content(root: str, name: str) -> str:
 
 
 def _stamp(root: str, name: str) -> str:
-    """Of a file that is too large to be read, or too many; `None` for one that is gone."""
+    """For a file that is too large to read, or beyond the limit; `None` for a missing one."""
     return str(changes.stamp(os.path.join(root, name)))

@@ -28,7 +28,7 @@ ORDER = tuple(
 MAX_CONTEXT = 9_500  # characters of a hook's context; Claude Code cuts it at 10,000
 MAX_FILE = 400_000
 MAX_DOSSIERS = 300
-MIN_ROOM = 200  # characters below which a file is not worth starting
+MIN_ROOM = 200  # with fewer characters left, no further file is started
 CUT = "\n[cut here; the rest is in the file]\n"
 
 

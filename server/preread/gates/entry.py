@@ -74,7 +74,7 @@ def _input(arguments: list[str]) -> bytes:
 
 
 def _limit_time() -> None:
-    """Have SIGALRM end this process after TIMEOUT, whatever it hangs in. Not on Windows."""
+    """Have SIGALRM end this process after TIMEOUT, even if it hangs. Not on Windows."""
     try:
         # The C half of `signal`: importing all of it takes longer than a decision.
         from _signal import (  # type: ignore[import-not-found,unused-ignore]

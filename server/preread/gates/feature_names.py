@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PROJECT = "_project"  # the feature that stands for the whole project
+PROJECT = "_project"  # the feature that means the whole project
 MAX_LENGTH = 64
 # Names that Windows reserves: no folder can be called so.
 DEVICES = frozenset(
@@ -46,7 +46,7 @@ def is_feature(name: str) -> bool:
 
 
 def feature_of_text(text: str) -> str:
-    """The feature that free text stands for; `_project` when no name is left of it."""
+    """The feature that free text means; `_project` if no name is left of it."""
     name = slug(text)
     return name if name and name not in DEVICES else PROJECT
 

@@ -27,7 +27,7 @@ _ASSIGNED = re.compile(
     r"(?P<sign>[ \t]{0,4}(?::[ \t]{0,4}[\w\[\]., |]{1,40}=|=>|:=|[!=]==?|[:=])[ \t]{0,4})"
     r"[bru]{0,2}(?:\"(?P<a>[^\"\\\n]{1,80})\"|'(?P<b>[^'\\\n]{1,80})'|`(?P<c>[^`\\\n]{1,80})`)"
 )
-# A line of YAML, of properties or of a shell: nothing but a name, a sign and a bare value.
+# A line of YAML, a properties file or a shell script: only a name, a sign and a bare value.
 _BARE = re.compile(
     rf"(?m)^[ \t>]{{0,40}}(?:[-*`][ \t]{{0,4}}){{0,2}}(?:(?:export|set|ENV|ARG)[ \t]+)?"
     rf"(?P<name>(?:(?!self\.|this\.)[\w.-]{{1,60}}?)?(?:{_WORDS}|{_WEAK}))(?P<sign>[ \t]*=|:[ \t]+)"

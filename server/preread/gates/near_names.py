@@ -1,4 +1,4 @@
-"""Which dossiers have nearly the name that was asked for."""
+"""Find dossiers whose names are similar to a requested one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session is told at the person's next prompt: dossiers in use that became stale, and files
+"""Notices for a session at the person's next prompt: dossiers in use that became stale, and files
 that another session writes as well.
 """
 
@@ -47,5 +47,5 @@ def _is_new(root: str, session: object, feature: str) -> bool:
     mark = f"stale {feature} {state_files.modified(path)}"
     try:
         return sessions.first_time(root, session, mark)
-    except OSError:  # nothing can be written here, so it would be repeated at every prompt
+    except OSError:  # nothing can be written here, so the notice would be repeated at every prompt
         return False

@@ -11,7 +11,9 @@ import time
 
 from preread.gates import attention, events, printable, sessions, state_files, transcripts
 
-ALIVE = 4 * 3600.0  # seconds after the last line of its transcript that a session counts as at work
+ALIVE = (
+    4 * 3600.0
+)  # a session counts as active for so many seconds after the last line of its transcript
 MAX_SESSIONS, MAX_NAMED = 5, 3
 HINT = ("together",)  # in .cache
 
@@ -63,7 +65,7 @@ def _others(root: str, event: events.Event) -> dict[str, str]:
 
 
 def _written(root: str, places: list[str]) -> list[str]:
-    """The files that sessions wrote of late, by their transcripts."""
+    """The files that sessions wrote recently, according to their transcripts."""
     newest = time.time() - ALIVE
     found = [
         one.what
@@ -77,5 +79,5 @@ def _written(root: str, places: list[str]) -> list[str]:
 def _is_new(root: str, event: events.Event, mark: str) -> bool:
     try:
         return sessions.first_time(root, event.get("session_id"), mark)
-    except OSError:  # nothing can be written here, so it would be repeated at every prompt
+    except OSError:  # nothing can be written here, so the notice would be repeated at every prompt
         return False

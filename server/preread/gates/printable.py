@@ -1,4 +1,4 @@
-"""Text without what a terminal would act on."""
+"""Text without characters that a terminal would interpret."""
 
 from __future__ import annotations
 

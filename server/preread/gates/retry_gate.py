@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from preread.gates.run_records import Run
     from preread.gates.workspace import Workspace
 
-# Failures in a row, alike, after which the model is told to read, to analyse, to give up.
+# Consecutive similar failures after which the model has to read, to analyse, to give up.
 READ, ANALYSE, GIVE_UP = 2, 12, 25
 ANALYST = "failure-classifier"
 MAX_MESSAGE = 160
 
 
 class Streak:
-    """The failures in a row, all of one kind, of what is about to run; the last one first."""
+    """The consecutive failures of one kind of what is about to run; the last one first."""
 
     __slots__ = ("exact", "runs")
 

@@ -77,7 +77,7 @@ class Rules:
 
 
 def feature_for(rule: Rule, captured: str) -> str:
-    """The feature that a rule's captured text stands for, before aliases."""
+    """The feature that a rule's captured text means, before aliases."""
     return feature_of_text(captured) if "{feature}" in rule.pattern else PROJECT
 
 

@@ -95,7 +95,7 @@ def stages(data: bytes) -> dict[str, Stage]:
 
 
 def _closer(text: bytes, closer: bytes) -> bytes:
-    """What ends the fence or comment that the next line is in; empty when it is in none."""
+    """The end marker of the fence or comment that contains the next line; empty if none does."""
     if closer:
         return b"" if closer in text else closer
     if text.startswith(FENCES):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_BYTES = 900_000  # of the file; the package reads files of at most a million
-KEEP_BYTES, KEEP_LINES = 600_000, 5_000  # what is left of a file that is too large
+KEEP_BYTES, KEEP_LINES = 600_000, 5_000  # the size to which a file that is too large is cut
 SESSION_BYTES = 400_000  # bytes at the file's end that are searched for a session's runs
 ATTEMPTS = 20
 

@@ -15,7 +15,7 @@ ANY = ()  # whatever follows
 SCRIPTS = ("test", "t", "tst", "e2e")  # of a package: also `test:e2e`, `test-unit`
 GOALS = ("test", "tests", "check", "verify", "integration-test", "spec")
 
-# Program -> the words of which one has to follow, after options, for it to run tests.
+# Program -> words, one of which has to follow (after options) for the program to run tests.
 RUNNERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("pytest", "py.test", "tox", "nox", "unittest", "vitest", "jest", "mocha", "rspec"), ANY
@@ -35,7 +35,7 @@ RUNNERS: dict[str, tuple[str, ...]] = {
 }
 # Of these any word may be the goal: `mvn -q clean verify`, `gradle :app:test`, `make -j4 test`.
 BUILDERS = frozenset(("mvn", "mvnw", "gradle", "gradlew", "make", "gmake", "just", "rake", "task"))
-# These start another program, which is among their first words.
+# These start another program, named among their first words.
 STARTERS = frozenset(
     """
     npx pnpx bunx npm pnpm yarn bun uv poetry pipenv pdm hatch rye bundle sudo doas time command

@@ -1,4 +1,4 @@
-"""Which folders programs are looked up in: never the project's, which must not choose what runs."""
+"""The folders to look up programs in: never the project's, which must not choose what runs."""
 
 from __future__ import annotations
 

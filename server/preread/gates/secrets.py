@@ -51,7 +51,7 @@ _LOCAL_HOST = re.compile(
     r"localhost|127\..*|0\.0\.0\.0|[^.]*"
     r"|.*\b(?:example|invalid|test|local)(?:\.(?:com|org|net|edu))?"
 )
-# What a value contains when it only stands for a real one.
+# Parts of a value that is only a placeholder for a real one.
 _PLACEHOLDER = re.compile(
     r"(?i)example|your|placeholder|change[_-]?me|redacted|dummy|fake|sample|insert|replace"
     r"|to[_-]?do|x{4}|\*{3}|\.{3}|0{6}|012345|123456|abcdef|\$\{|\$\(|\{\{"
@@ -156,7 +156,7 @@ def _is_match(row: Shape, found: Match[str]) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands for another one. In a long one, four letters are a word by chance."""
+    """Whether a value is a placeholder. In a long one, four letters form a word by chance."""
     return len(value) <= 64 and _PLACEHOLDER.search(value) is not None
 
 
@@ -186,7 +186,8 @@ def _is_real(value: str) -> bool:
 def looks_random(text: str) -> bool:
     """Whether nobody would write such a text: letters and digits mixed, within its words, too.
 
-    Entropy alone does not tell a key from a name: `oauth2TokenProviderV2` has 4 bits a character.
+    Entropy alone does not distinguish keys from names: `oauth2TokenProviderV2` has 4 bits a
+    character.
     """
     pieces = re.findall(r"[A-Za-z0-9]+", text)
     size = sum(map(len, pieces))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 0.3  # for the freshness of all dossiers, newest first
 MAX_LIST = 3_000  # characters
-MIN_BRIEF, MIN_SUMMARY = 600, 400  # characters of room below which these are left out
+MIN_BRIEF, MIN_SUMMARY = 600, 400  # with fewer characters of room, these are left out
 AGAIN = ("compact", "resume")  # starts after which the model no longer has what it read
 
 

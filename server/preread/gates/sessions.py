@@ -3,7 +3,7 @@
 start.json                when it began, git's HEAD, the gated files that had changes by then
 dispatched/<tool use>     an agent that was dispatched: its name and its feature
 agents/<agent id>         the agent that a dispatch became
-marks/<name>              what is done only once; whoever creates the file does it
+marks/<name>              done only once: the process that creates the file does it
 used/<feature>            a dossier in use; the file's time is that of the last use
 started/<tool use>        the folder that a command was started in
 """
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Seconds after which a dispatch that no agent claimed is dropped: its call was refused, or died.
+# Seconds after which a dispatch that no agent claimed is dropped: its call was refused or killed.
 DISPATCH_EXPIRES = 600.0
 KEEP_DAYS = 30
 MAX_PRUNED = 50  # sessions that are checked by one pruning

@@ -27,7 +27,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 class WhereWritable:
-    """A block that does nothing where the project cannot be written: hooks only remember less."""
+    """Ignore write errors in the block: in a read-only project, hooks only remember less."""
 
     def __enter__(self) -> None:
         pass
@@ -115,7 +115,7 @@ def create_empty(path: str) -> bool:
 
 
 def move(source: str, target: str) -> bool:
-    """Rename a file in one step and touch it; false when it was gone."""
+    """Rename a file in one step and touch it; false if it does not exist."""
     try:
         os.rename(source, target)
         os.utime(target)

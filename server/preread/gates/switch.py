@@ -22,7 +22,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MAX_SECONDS = 366 * 86400
 HOW = "Write 90s, 30m, 2h or 1d; the maximum is 366d."
 USAGE = "Write /preread:gates off 2h, /preread:gates off, /preread:gates on, or /preread:gates"
-SLACK = 2.0  # seconds by which the times of files and of hooks may differ
+SLACK = 2.0  # the times of files and of hooks may differ by this many seconds
 
 
 class Switch:
@@ -147,7 +147,7 @@ def with_report(
 
 
 def is_unknown(event: events.Event, root: str) -> bool:
-    """Whether the file is there as this session has not seen it yet; from now on it has."""
+    """Whether the file has changed since this session last saw it; afterwards it has seen it."""
     session, written = event.get("session_id"), state_files.changed(path_of(root))
     return bool(session and written) and sessions.first_time(root, session, f"switch {written}")
 

@@ -78,7 +78,7 @@ def begin(where: Workspace, source: str, event: events.Event) -> None:
         "dirty": None,
         "transcript": next(iter(transcripts.paths(event)), ""),
     }
-    switch.is_unknown(event, where.root)  # a switch from before is none of this session's
+    switch.is_unknown(event, where.root)  # an earlier switch was not made by this session
     names = changes.dirty(where.root)
     if names is not None:
         gated = [name for name in names if _feature(where, name) is not None]

@@ -20,7 +20,7 @@ T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
 CACHE_KIB = 64 * 1024  # at most, where a graph of 100,000 facts is written; by default 2 MiB
-LOOKS = 5  # tries before a file counts as not writable
+LOOKS = 5  # attempts before a file counts as not writable
 # What a damaged database makes SQLite or the reader of a row raise.
 DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error)
 STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
@@ -273,7 +273,9 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     database cannot be written or stays locked. Errors in the SQL are raised as they are.
     """
     if (shared := _SHARED.get()) is not None and shared.layout == layout:
-        with suppress(*DAMAGE, PrereadError):  # else a connection of its own, which heals
+        with suppress(
+            *DAMAGE, PrereadError
+        ):  # else a separate connection, which repairs the database
             return work(shared.connection)
     found = place(layout)
     with operational_errors(found.db, HINT):

@@ -44,7 +44,7 @@ class FileLock:
     @property
     def inherited(self) -> tuple[int, ...]:
         """Descriptors that a child keeps open to keep the lock if this process dies first."""
-        context = getattr(self._lock, "_context", None)  # a lease has none, and ends by itself
+        context = getattr(self._lock, "_context", None)  # a lease has none, and expires by itself
         descriptor = getattr(context, "lock_file_fd", None)
         return () if descriptor is None else (descriptor,)
 

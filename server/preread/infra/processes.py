@@ -29,7 +29,7 @@ def lives(pid: int, since: Born) -> bool:
 
 def _ticks(pid: int) -> str:
     """Empty without such a process, and on systems other than Linux."""
-    with suppress(Unreadable, IndexError):  # its file can be gone when it is read
+    with suppress(Unreadable, IndexError):  # its file can disappear before it is read
         boot = plain_bytes(PROC / "sys/kernel/random/boot_id") or b""
         _, _, fields = (plain_bytes(PROC / str(pid) / "stat") or b"").rpartition(b")")
         return f"{boot.decode().strip()} {int(fields.split()[START])}" if boot else ""

@@ -1,10 +1,10 @@
-"""Find text that gives orders to an assistant: what a document has no reason to say to its readers.
+"""Find prompt injections: text that instructs an assistant, which no document for people needs.
 
 Four things give such a text away, whatever it asks for. It sets earlier instructions aside; it
 speaks to a program that reads it rather than to a person; it forges the marks by which a program
 tells its instructions from its input; or it wants something kept from the user. Orders to people
-("run the tests first") are none. Quoted text is fenced wherever it is shown, so a miss is harmless;
-what is found here is not repeated at all.
+("run the tests first") do not count. Quoted text is fenced wherever it is shown, so a miss does
+no harm; a text that is found here is not repeated at all.
 """
 
 import re
@@ -136,7 +136,7 @@ _HARMLESS = re.compile(  # of its arguments: addresses of this machine, and fold
 
 
 def found(text: str) -> str:
-    """What about a text gives orders to an assistant; empty for nothing.
+    """The part of a text that instructs an assistant; empty if there is none.
 
     A name is read as the words it is made of. Only the start of a long text is looked at.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-# Characters that no text contains (`prompt.outside` sees to that): MARK stands for the random
+# Characters that no text contains (`prompt.outside` ensures that): MARK represents the random
 # marker of data blocks, OPEN and CLOSE delimit text from outside.
 MARK, OPEN, CLOSE = "\0", "\1", "\2"
 MAX_MEMORY, MAX_CPU = 1 << 30, 15  # bytes and seconds of a process that renders a template

@@ -1,6 +1,6 @@
 """Ends this process if, long after a deadline, its interpreter still does not run.
 
-One call of a C function can hold the interpreter lock for ever: then no thread sees the deadline,
+One call of a C function can hold the interpreter lock forever: then no thread sees the deadline,
 and no handler of a signal runs. The timer of `faulthandler` is a thread without Python, and needs
 no lock; nor does the kernel, which ends the process at a second signal.
 """

@@ -23,7 +23,7 @@ CUT = "…"
 
 
 class Entry(Model):
-    """One call: what was asked for, by whom, and how it ended."""
+    """One call: what it requested, who made it, and how it ended."""
 
     id: str
     time: float = Field(description="When it ended, in epoch seconds.")

@@ -203,7 +203,7 @@ class _Followed:
     _held: bytes = b""
 
     def more(self) -> Iterator[Event]:
-        """The new events. A process that is gone will write no more."""
+        """The new events. A process that has ended will not write any more."""
         lives = _lives(self.build.begin)
         whole, newline, self._held = (self._held + self.file.read(MAX_BYTES)).rpartition(b"\n")
         for event in _events(whole + newline, self.build.begin.feature):

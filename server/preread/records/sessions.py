@@ -241,7 +241,7 @@ def waiting(layout: Layout, me: Identity) -> int:
     return _waiting(layout, me, (state.st_ino, state.st_mtime_ns, state.st_size))
 
 
-@lru_cache(maxsize=1000)  # asked with every call of an operation, by each client of a daemon
+@lru_cache(maxsize=1000)  # checked at every call of an operation, for each client of a daemon
 def _waiting(layout: Layout, me: Identity, _state: tuple[int, int, int]) -> int:
     return _database(layout).use(lambda connection: len(_unheard(connection, me.id)))
 

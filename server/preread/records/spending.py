@@ -141,8 +141,8 @@ def allows(services: Services, now: float | None = None) -> bool:
 
 @contextmanager
 def reservation(services: Services) -> Iterator[bool]:
-    """Hold what one build may cost while it runs, in sight of every process; false if it is too
-    much for the month.
+    """Reserve what one build may cost while it runs, visible to every process; false if it exceeds
+    the month's limit.
 
     Recording the cost ends before the reservation does: no dollar is ever free for two. Raises
     E_WRITE.

@@ -11,7 +11,7 @@ from preread.reports.outcomes import Outcome
 from preread.reports.store import Row, save_report
 
 MAX_TESTS, MAX_OUTCOMES_PER_TEST = 20_000, 50
-MAX_AGE = 6 * 30 * 86_400  # seconds that a test is kept after the last report that names it
+MAX_AGE = 6 * 30 * 86_400  # a test is kept for so many seconds after the last report that names it
 MAX_REPORTS = 20_000  # paths of reports, and digests of contents that were added
 MAX_RECORDS = 8_000_000  # characters of all records that facts can cite
 MAX_FAILED = 1_000  # failed tests in one record; facts about others cannot cite it

@@ -50,7 +50,7 @@ def read(data: bytes) -> Report:
 
 
 class _LimitError(Exception):
-    """The file exceeds a limit; no more of it is read."""
+    """The file exceeds a limit; the rest of it is not read."""
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 
 class _Ingested(NamedTuple):
-    """What is kept of a report's content."""
+    """The stored part of a report's content."""
 
     failures: str
     problem: str

@@ -82,7 +82,7 @@ class Pipes:
             rest = data[os.write(stdin.fileno(), data[:CHUNK]) :]
         except BlockingIOError:
             rest = data
-        except OSError:  # the reader is gone
+        except OSError:  # the reader has closed the pipe
             self._unsent.clear()
             self._closing, rest = True, data[:0]
         if rest:
