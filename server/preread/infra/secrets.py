@@ -28,7 +28,7 @@ class Credentials:
         return "value of a .env file" if any(value in text for value in self.values) else ""
 
     def hidden(self, text: str) -> str:
-        """A text with its secrets replaced; all of it if they cannot be told apart from the rest."""
+        """A text with its secrets replaced; all of it if they cannot be separated from it."""
         for value in self.values:
             text = text.replace(value, HIDDEN)
         text = redacted(text)
