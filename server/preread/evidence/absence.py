@@ -43,13 +43,19 @@ def absent(view: View, literal: str, *spellings: str) -> tuple[str, ...]:
     globs = view.once(_globs)
     if not globs or ODD.search(literal.replace("(", "").replace(")", "")) or "\n" in literal:
         return ()
-    texts, tree = view.once(_texts), view.services.tree
-    for text in (literal, *spellings):
-        if texts is None or _squash(text.encode()) in texts.squashed:
-            return ()
-        if tree.containing(text, texts.large) is not None or _may_be_in_sources(view, text):
-            return ()
+    if any(_may_be_in_tests(view, text) for text in (literal, *spellings)):
+        return ()
     return tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
+
+
+def _may_be_in_tests(view: View, text: str) -> bool:
+    texts = view.once(_texts)
+    return (
+        texts is None
+        or _squash(text.encode()) in texts.squashed
+        or view.services.tree.containing(text, texts.large) is not None
+        or _may_be_in_sources(view, text)
+    )
 
 
 # -- the globs
@@ -78,7 +84,7 @@ def _is_sound(glob: str, sources: Sequence[str]) -> bool:
 
 
 def _globs_of(path: str) -> Iterator[str]:
-    """By a folder on the way, wherever one of this name is, or by how the file is called."""
+    """Globs by a folder of the path, by a folder of that name anywhere, or by the file's name."""
     *folders, name = path.split("/")
     for depth, folder in enumerate(folders, 1):
         yield "/".join(folders[:depth]) + "/**"
@@ -102,11 +108,7 @@ def _globs_of(path: str) -> Iterator[str]:
 
 def _texts(view: View) -> _Texts | None:
     """Everything that tests are made of; None if it is too much to read."""
-    tree = view.services.tree
-    tests, others = set(view.paths_of("test", "support")), set(view.paths_of("source"))
-    for glob in view.once(_globs):
-        tests.update(tree.matching(glob))
-    paths = [p for p in tree.files if p in tests or (p not in others and INPUTS.search(p))]
+    tree, paths = view.services.tree, _paths(view)
     if sum(tree.files[path].st_size for path in paths) > MAX_READ:
         return None
     read = {path: tree.data(path) for path in paths}
@@ -114,30 +116,40 @@ def _texts(view: View) -> _Texts | None:
     return _Texts(squashed, tuple(path for path, data in read.items() if data is None))
 
 
+def _paths(view: View) -> list[str]:
+    """The tests, what supports them, and files that may be their inputs or expected outputs."""
+    tree, sources = view.services.tree, set(view.paths_of("source"))
+    tests = set(view.paths_of("test", "support"))
+    tests.update(*map(tree.matching, view.once(_globs)))
+    return [p for p in tree.files if p in tests or (p not in sources and INPUTS.search(p))]
+
+
 def _squash(data: bytes) -> bytes:
-    """Without letter case and what is between words: `dry_run`, `--dry-run` and `DryRun` alike."""
+    """Only letters and digits, in lower case: `dry_run`, `--dry-run` and `DryRun` are equal."""
     return data.lower().translate(None, DELETED)
 
 
 def _may_be_in_sources(view: View, text: str) -> bool:
     """Whether tests inside sources or documents may have it: unit tests beside code, doctests."""
     paths = view.candidates(text, ("source",))
-    if len(paths) > MAX_SOURCES:
+    if len(paths) > MAX_SOURCES or any(_is_in_tests_of(view, path, text) for path in paths):
         return True
-    tests = view.once(_tests_in_sources)
-    for path in paths:
-        if text not in view.any_file(path).text:
-            continue
-        if path not in tests:  # one file is asked for each of a feature's names and messages
-            tests[path] = "\n".join(_test_lines(view, path))
-        if _is_for_tests(path) or text in tests[path]:
-            return True
     documents = (view.any_file(path).text for path in view.candidates(text, ("doc",)))
     return any(text in found and DOCTESTED.search(found) for found in documents)
 
 
+def _is_in_tests_of(view: View, path: str, text: str) -> bool:
+    """Whether a source has the text in its own tests, or exists only for tests."""
+    if text not in view.any_file(path).text:
+        return False
+    tests = view.once(_tests_in_sources)
+    if path not in tests:
+        tests[path] = "\n".join(_test_lines(view, path))
+    return _is_for_tests(path) or text in tests[path]
+
+
 def _tests_in_sources(_view: View) -> dict[str, str]:
-    """By path, the lines of a source that are tests; filled with what is asked for."""
+    """A cache: by path, the lines of a source that are tests."""
     return {}
 
 

@@ -1,7 +1,7 @@
 """Collect: a request → ranked, bounded, sourced findings."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from preread import inputs
 from preread.dossier import fact_text
@@ -82,17 +82,11 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     analyses = AnalysisCache(services.tree, connection)
     weight = services.settings.file_meaning
     lookup = Lookup(connection, query.weights, query.text, query.scope, analyses.text, weight)
-    hits = _rank(request, query, lookup, analyses)
-    thin = request.feature != PROJECT and is_thin(query, lookup, hits)
-    if thin:  # still show how tests are written here: fall back to central files
-        lookup.meaning = 0.0  # what no word leads to would stand in their place
-        hits = _rank(request, query, lookup, analyses)
-        central = _central(query, lookup, analyses)
-        hits = {kind: own or central[kind] for kind, own in hits.items()}
+    hits, thin = _hits(request, query, lookup, analyses)
     read = {kind: found[: LIMITS[kind]] for kind, found in hits.items()}
     further = {kind: [hit.path for hit in found[LIMITS[kind] :]] for kind, found in hits.items()}
     tests = sorted(read["tests"] + read["helpers"], key=lambda hit: (-hit.score, hit.path))
-    view = View(
+    return View(
         services,
         connection,
         request,
@@ -107,12 +101,30 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
         thin=thin,
+        notes=[*_notes(request, ticket)],
     )
+
+
+def _hits(
+    request: Request, query: Query, lookup: Lookup, analyses: AnalysisCache
+) -> tuple[dict[str, list[Hit]], bool]:
+    """The ranked files by kind, and whether the feature is thin."""
+    hits = _rank(request, query, lookup, analyses)
+    if request.feature == PROJECT or not is_thin(query, lookup, hits):
+        return hits, False
+    # Still show how tests are written here: fall back to central files, also where the only hits
+    # are by meaning.
+    lookup.meaning = 0.0
+    hits = _rank(request, query, lookup, analyses)
+    central = _central(query, lookup, analyses)
+    return {kind: own or central[kind] for kind, own in hits.items()}, True
+
+
+def _notes(request: Request, ticket: str | None) -> Iterator[str]:
     if request.ticket and ticket is None:
-        view.notes.append(f"there is no .project/tickets/{request.ticket}.md")
+        yield f"there is no .project/tickets/{request.ticket}.md"
     if request.scope:
-        view.notes.append(f"only files in {request.scope} are ranked")
-    return view
+        yield f"only files in {request.scope} are ranked"
 
 
 def _collect(
@@ -150,8 +162,8 @@ def _collect(
 def _findings(rule: Rule, found: Iterable[Found]) -> list[Finding]:
     """A rule's findings in the order in which they are read, each scored by its turn.
 
-    Every rule takes its turns in proportion to its weight, its best findings first: so a budget
-    that goes by the score gives each rule its share, and what one leaves the others fill.
+    Every rule takes its turns in proportion to its weight, its best findings first. So a budget
+    that is filled by score gives each rule its share, and the others what a rule does not use.
     """
     listed = [one for one in found if _is_visible(one)]
     spent, scores = 0, [0.0] * len(listed)
@@ -202,26 +214,27 @@ def _central(query: Query, lookup: Lookup, analyses: AnalysisCache) -> dict[str,
 
 def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
     finder = lines.SpanFinder(view.query, view.query.text)
-    found = []
-    for hit in hits:
-        if view.whole_project:
-            outline = view.outline(hit.path)
-            named = [(one.start, one.end, one.name) for one in outline.tests]
-            named += [(one.start, one.end, one.name) for one in outline.symbols]
-            spans = lines.first_spans(named)
-        else:
-            text = view.services.tree.text(hit.path) or ""
-            spans = finder.spans(hit.path, text, view.outline(hit.path))
-        found.append(
-            Ranked(
-                path=hit.path,
-                score=hit.score,
-                reasons=hit.reasons,
-                lines=tuple((span.start, span.end) for span in spans),
-                symbols=tuple(", ".join(span.symbols) for span in spans),
-            )
+    located = [(hit, _spans(view, finder, hit.path)) for hit in hits]
+    return tuple(
+        Ranked(
+            path=hit.path,
+            score=hit.score,
+            reasons=hit.reasons,
+            lines=tuple((span.start, span.end) for span in spans),
+            symbols=tuple(", ".join(span.symbols) for span in spans),
         )
-    return tuple(found)
+        for hit, spans in located
+    )
+
+
+def _spans(view: View, finder: lines.SpanFinder, path: str) -> Sequence[lines.Span]:
+    """The lines of a file that matter; of the whole project, its first definitions."""
+    outline = view.outline(path)
+    if view.whole_project:
+        named = [(one.start, one.end, one.name) for one in outline.tests]
+        named += [(one.start, one.end, one.name) for one in outline.symbols]
+        return lines.first_spans(named)
+    return finder.spans(path, view.services.tree.text(path) or "", outline)
 
 
 def _unlocated(_view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:

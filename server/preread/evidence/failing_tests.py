@@ -1,11 +1,12 @@
 """The tests of a feature that failed, from reports and from runs recorded by the hooks.
 
-What is said of them is history, which stays true: a later run does not make a dossier stale.
+Facts about them are history, which remains true: a later run does not make a dossier stale.
 """
 
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from preread import inputs
 from preread.dossier import sources
@@ -22,51 +23,63 @@ MAX_NAMES = 4  # tests in one fact that failed alike in one run
 MAX_MESSAGE = 130  # characters
 
 
+class _OwnTests(NamedTuple):
+    """A feature's own tests by name, and the files that have mostly such tests."""
+
+    files_of: dict[str, list[str]]  # folded name -> files
+    files: frozenset[str]
+
+    def has(self, past: Past) -> bool:
+        name = _folded(past.name)
+        paths = self.files_of.get(name) or self.files_of.get(name.partition("[")[0]) or ()
+        return bool(paths) and (not past.file or any(_is_in(path, past) for path in paths))
+
+
 def found(view: View, *, reported: bool) -> Iterator[Found]:
     """The feature's failing and flaky tests, grouped by run and message.
 
-    `reported` are those that fail in the latest reports; the others come from recorded runs.
+    If `reported`, those that fail in the latest reports; otherwise those known from recorded runs.
     """
     looked = inputs.reports(view.services)
     current = looked.current if looked is not None else frozenset()
+    unstable = [past for past in view.once(belonging) if past.is_failing or past.is_flaky]
     alike: dict[tuple[str, ...], list[Past]] = defaultdict(list)
-    for past in view.once(belonging):
+    for past in unstable:
         is_reported = past.is_failing and past.tries[-1].of in current
-        if is_reported == reported and (past.is_failing or past.is_flaky) and _cited(past):
-            alike[_cited(past)[0], counted(past), past.message].append(past)
-    for tests in alike.values():
-        yield _fact(tests)
+        if is_reported == reported and (cited := _cited(past)):
+            alike[cited[0], counted(past), past.message].append(past)
+    yield from map(_fact, alike.values())
 
 
 def belonging(view: View) -> list[Past]:
     """The feature's tests with a history: failing ones first, then its own."""
-    ranked = view.cases if not view.thin else []  # of a thin one only what has its name is sure
+    own = _own_tests(view)
+    every = history.pasts(view.services.tree)
+    found = [(past, strength) for past in every if (strength := _strength(view, past, own))]
+    return [past for past, _ in sorted(found, key=lambda one: (not one[0].is_failing, -one[1]))]
+
+
+def _own_tests(view: View) -> _OwnTests:
+    """None for a thin feature: only tests that have its name are certain to be its own."""
+    ranked = view.cases if not view.thin else []
     own = [one for one in ranked if one.score >= OWN * ranked[0].score]
     counts = Counter(one.file.path for one in own)
     mostly = {file.path for file in view.tests if 2 * counts[file.path] >= len(file.outline.tests)}
     files_of: dict[str, list[str]] = defaultdict(list)
     for one in own:
         files_of[_folded(one.case.name)].append(one.file.path)
-    found = [
-        (past, _belongs(view, past, mostly & counts.keys(), files_of))
-        for past in history.pasts(view.services.tree)
-    ]
-    found = [(past, strength) for past, strength in found if strength]
-    return [past for past, _ in sorted(found, key=lambda one: (not one[0].is_failing, -one[1]))]
+    return _OwnTests(files_of, frozenset(mostly & counts.keys()))
 
 
-def _belongs(view: View, past: Past, mostly: set[str], files_of: dict[str, list[str]]) -> int:
-    """2 for one of the feature's own tests, 1 for one in a file that is mostly theirs, or 0."""
-    name = _folded(past.name)
-    in_mostly = any(_is_in(path, past) for path in mostly)
-    if past.file and not past.file.startswith(view.query.scope) and not in_mostly:
+def _strength(view: View, past: Past, own: _OwnTests) -> int:
+    """2 for one of the feature's own tests, 1 for one in a file with mostly such tests, or 0."""
+    is_among_own = any(_is_in(path, past) for path in own.files)
+    if past.file and not past.file.startswith(view.query.scope) and not is_among_own:
         return 0
-    paths = files_of.get(name) or files_of.get(name.partition("[")[0]) or ()
-    is_own = bool(paths) and (not past.file or any(_is_in(path, past) for path in paths))
-    if is_own or view.request.feature in past.features:
+    if own.has(past) or view.request.feature in past.features:
         return 2
     is_named = view.relevance.feature <= words.stems_of(past.label)
-    return int(in_mostly or view.whole_project or is_named)
+    return int(is_among_own or view.whole_project or is_named)
 
 
 def _folded(name: str) -> str:

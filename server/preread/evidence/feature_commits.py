@@ -82,16 +82,18 @@ def is_tested(commit: Commit) -> bool:
 
 def files(commit: Commit) -> str:
     """What a commit changed: sources by name, the number of tests, and whether documents."""
-    sources = [path for path in commit.files if role_of(path) == "source"]
-    tests = [path for path in commit.files if role_of(path) in {"test", "support"}]
-    parts = [quoting.shortest_path(path, sources) for path in sources[:MAX_NAMES]]
-    if len(sources) > MAX_NAMES:
-        parts.append(f"{len(sources) - MAX_NAMES} more")
-    if tests:
-        parts.append(_tests(sources, tests))
-    if any(role_of(path) == "doc" and "/" in path for path in commit.files):
-        parts.append("docs")
-    return ", ".join(parts)
+    roles = [(path, role_of(path)) for path in commit.files]
+    sources = [path for path, role in roles if role == "source"]
+    tests = [path for path, role in roles if role in {"test", "support"}]
+    has_docs = any(role == "doc" and "/" in path for path, role in roles)
+    more = len(sources) - MAX_NAMES
+    parts = (
+        *(quoting.shortest_path(path, sources) for path in sources[:MAX_NAMES]),
+        f"{more} more" if more > 0 else "",
+        _tests(sources, tests) if tests else "",
+        "docs" if has_docs else "",
+    )
+    return ", ".join(filter(None, parts))
 
 
 def _tests(sources: Sequence[str], tests: Sequence[str]) -> str:
@@ -110,7 +112,7 @@ def follows(later: Commit, earlier: Commit) -> bool:
     return any(earlier.sha.startswith(cut) for cut in ID.findall(later.body))
 
 
-def takes_back(later: Commit, earlier: Commit) -> bool:
+def reverts(later: Commit, earlier: Commit) -> bool:
     """Whether a commit says that it reverts another, by id or subject."""
     if not later.is_revert or later.at < earlier.at:
         return False

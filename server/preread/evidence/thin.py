@@ -32,18 +32,22 @@ def is_thin(query: Query, lookup: Lookup, hits: Mapping[str, Sequence[Hit]]) -> 
     weights = _weights(lookup, query.feature)
     if not weights or any(lookup.defined(name.lower().strip("_$")) for name in query.spelled):
         return False
-    enough = NAME_SHARE if query.text.strip() else BARE_SHARE
+    has_description = bool(query.text.strip())
+    enough = NAME_SHARE if has_description else BARE_SHARE
     if _reach(weights, _messages(lookup, frozenset(paths)), enough):
         return False
-    is_repeated = bool(query.text.strip()) or _is_repeated(query, lookup, paths)
+    is_repeated = has_description or _is_repeated(query, lookup, paths)
     if is_repeated and _reach(weights, _passages(lookup, paths), enough):
         return False
-    if not query.text.strip():
-        return True
+    return not has_description or not _is_described(query, lookup, paths)
+
+
+def _is_described(query: Query, lookup: Lookup, paths: Sequence[str]) -> bool:
+    """Whether the project has what the description says, whatever the feature's name."""
     if any(_is_defined(lookup, word) for word in (*query.feature, *query.opening)):
-        return False
+        return True
     described = _weights(lookup, (*query.feature, *query.opening, *query.description))
-    return not _reach(described, _passages(lookup, paths), REQUEST_SHARE)
+    return _reach(described, _passages(lookup, paths), REQUEST_SHARE)
 
 
 def _is_repeated(query: Query, lookup: Lookup, paths: Iterable[str]) -> bool:

@@ -163,20 +163,21 @@ class View:
         return sorted(found, key=lambda one: (-one.score, one.file.path, one.case.start))
 
     @cached_property
+    def best_case_score(self) -> float:
+        """The score of the best test."""
+        return (self.cases[0].score if self.cases else 0.0) or 1.0
+
+    @cached_property
     def main_cases(self) -> list[Test]:
         """The tests of the feature: by their words, or all tests of a file named after it."""
-        floor = MAIN_FLOOR * self.cases[0].score if self.cases else 0.0
         outer = set(_containing(self.cases))
-        return [
-            one
-            for one in self.cases
-            if one not in outer
-            and (
-                self.thin
-                or one.score >= max(floor, 1e-9)
-                or (one.file.role == "test" and self.relevance.has_feature(one.file.path))
-            )
-        ]
+        return [one for one in self.cases if one not in outer and self._is_main(one)]
+
+    def _is_main(self, one: Test) -> bool:
+        floor = max(MAIN_FLOOR * self.cases[0].score, 1e-9)
+        if self.thin or one.score >= floor:
+            return True
+        return one.file.role == "test" and self.relevance.has_feature(one.file.path)
 
     @cached_property
     def test_files(self) -> list[FileView]:

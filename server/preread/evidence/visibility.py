@@ -1,6 +1,7 @@
 """Whether other code can name a definition, by the rules of its language."""
 
 import re
+from collections.abc import Callable
 
 from preread.evidence.files import FileView
 from preread.evidence.view import View
@@ -21,31 +22,22 @@ STATIC = re.compile(r"\bstatic\b")  # in C, local to the file
 
 def is_public(view: View, file: FileView, symbol: Symbol) -> bool:
     """Whether other packages can use a definition, as far as its own file shows for certain."""
-    language = language_of(file.path)
-    before_name = language.name if language is not None else ""
     path = [name for name in symbol.container.split(".") if name]
     if any(name.startswith(("_", "#")) for name in (*path, symbol.name)):
         return False
     if not HIDDEN_MODULES.isdisjoint(path):
         return False
     outer = [one for one in file.outline.symbols if path and one.name == path[-1]]
-    return all(_is_open(view, file, one, before_name) for one in (symbol, *outer[:1]))
+    return all(_is_open(view, file, one) for one in (symbol, *outer[:1]))
 
 
-def _is_open(view: View, file: FileView, symbol: Symbol, before_name: str) -> bool:
-    before = _before(file, symbol)
-    needed = NEEDS.get(before_name)
+def _is_open(view: View, file: FileView, symbol: Symbol) -> bool:
+    language = language_of(file.path)
+    name = language.name if language is not None else ""
+    before, needed, rule = _before(file, symbol), NEEDS.get(name), RULES.get(name)
     if HIDES.search(before) or (needed is not None and not needed.search(before)):
         return False
-    if before_name == "Python":
-        return _is_imported(view, file, symbol)
-    if before_name == "Go":
-        return symbol.name[0].isupper() and "internal" not in file.path.split("/")
-    if before_name in SCRIPTS and not symbol.container:
-        return _is_exported(file, symbol, before)
-    if before_name == "Ruby":
-        return not _is_below_private(file, symbol)
-    return before_name not in {"C", "C++"} or not STATIC.search(before)
+    return rule is None or rule(view, file, symbol)
 
 
 def _before(file: FileView, symbol: Symbol) -> str:
@@ -64,21 +56,42 @@ def _is_imported(view: View, file: FileView, symbol: Symbol) -> bool:
     return any(path.endswith("/__init__.py") for path in found)
 
 
-def _is_exported(file: FileView, symbol: Symbol, before: str) -> bool:
-    """Whether it is exported, by keyword or by an export list in the file."""
+def _is_capitalized(_view: View, file: FileView, symbol: Symbol) -> bool:
+    return symbol.name[0].isupper() and "internal" not in file.path.split("/")
+
+
+def _is_exported(_view: View, file: FileView, symbol: Symbol) -> bool:
+    """Whether it is exported, by keyword or by an export list in the file, or is a member."""
+    if symbol.container or "export" in _before(file, symbol):
+        return True
     name = re.escape(symbol.name)
     listed = rf"\bexports?\b(?:\.{name}\b|[^;]{{0,2000}}?[{{,=\s]{name}\b\s*[,;}}\n])"
-    return "export" in before or re.search(listed, file.text) is not None
+    return re.search(listed, file.text) is not None
 
 
-def _is_below_private(file: FileView, symbol: Symbol) -> bool:
-    """Whether a bare `private` precedes it in the same body, or it is made private by name."""
+def _is_not_static(_view: View, file: FileView, symbol: Symbol) -> bool:
+    return STATIC.search(_before(file, symbol)) is None
+
+
+def _is_not_private(_view: View, file: FileView, symbol: Symbol) -> bool:
+    """Whether no bare `private` precedes it in the same body, and none names it."""
     line = file.lines[symbol.start - 1]
     indent = line[: len(line) - len(line.lstrip())]
     for above in reversed(file.lines[: symbol.start - 1]):
         if above.strip() and len(above) - len(above.lstrip()) < len(indent):
             break
         if above.rstrip() in {f"{indent}private", f"{indent}protected"}:
-            return True
+            return False
     name = re.escape(symbol.name)
-    return re.search(rf"\bprivate\w*\b[^\n]*:{name}(?!\w)", file.text) is not None
+    return re.search(rf"\bprivate\w*\b[^\n]*:{name}(?!\w)", file.text) is None
+
+
+# By language, besides modifiers.
+RULES: dict[str, Callable[[View, FileView, Symbol], bool]] = {
+    "Python": _is_imported,
+    "Go": _is_capitalized,
+    "Ruby": _is_not_private,
+    "C": _is_not_static,
+    "C++": _is_not_static,
+    **dict.fromkeys(SCRIPTS, _is_exported),
+}

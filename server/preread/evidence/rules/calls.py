@@ -27,12 +27,7 @@ class _Use(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """The calls that most tests share, each with a short line that shows it."""
-    names = _functions(view)
-    uses: dict[str, list[_Use]] = defaultdict(list)
-    for number, test in enumerate(view.main_cases):
-        for call in test.file.calls_between(test.case.start, test.case.end):
-            if _is_of_project(name := _name(call), names) and not _is_given(test, name):
-                uses[name].append(_Use(number, test.file, call))
+    uses = _uses(view)
     counts = {name: len({use.test for use in uses[name]}) for name in uses}
     total = len(view.main_cases)
     least = min(max(MIN_TESTS, SHARED * total), total)
@@ -46,6 +41,17 @@ def find(view: View) -> Iterator[Found]:
         counted = ", ".join(f"{code(name)} in {counts[name]}" for name in together)
         score = 0.3 + 0.7 * counts[together[0]] / total
         yield Found(f"{counted} of {total} tests: {line}", (), score)
+
+
+def _uses(view: View) -> dict[str, list[_Use]]:
+    """The tests' calls into the project, by name."""
+    names = _functions(view)
+    uses: dict[str, list[_Use]] = defaultdict(list)
+    for number, test in enumerate(view.main_cases):
+        for call in test.file.calls_between(test.case.start, test.case.end):
+            if _is_of_project(name := _name(call), names) and not _is_parameter(test, name):
+                uses[name].append(_Use(number, test.file, call))
+    return uses
 
 
 def _functions(view: View) -> set[str]:
@@ -65,14 +71,14 @@ def _name(call: Call) -> str:
 
 
 def _is_of_project(name: str, names: Container[str]) -> bool:
-    """Whether these are names of what is called; a class before a dot tells whose it is."""
+    """Whether a called name is one of these; a class before a dot decides."""
     segments = SEGMENT.findall(name)
     classes = [one for one in segments if one[0].isupper()]
     return any(one in names for one in classes or segments[-1:])
 
 
-def _is_given(test: Test, name: str) -> bool:
-    """Whether a bare name is a parameter of the test, as the `done` of a runner."""
+def _is_parameter(test: Test, name: str) -> bool:
+    """Whether a bare name is a parameter of the test, like `done` in Mocha."""
     opening = test.file.span_text(test.case.start, test.case.start)
     return name.isidentifier() and re.search(rf"[(,]\s*{name}\s*[,)]", opening) is not None
 

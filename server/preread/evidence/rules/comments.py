@@ -1,6 +1,7 @@
 """Comments in the feature's definitions that give a reason or a warning, in their own words."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -48,12 +49,13 @@ def find(view: View) -> Iterator[Found]:
             weight = 0.6 * remark.weight + 0.25 * one.score / best
             found.append((weight + 0.15 * view.relevance.of(remark.text), one, remark))
     found.sort(key=lambda each: -each[0])
-    counts: dict[int, int] = {}
-    seen: set[str] = set()
+    counts = Counter[int]()
+    reported: set[str] = set()
     for weight, one, remark in found:
-        counts[id(one)] = counts.get(id(one), 0) + 1
-        if counts[id(one)] <= MAX_IN_ONE and remark.text not in seen and len(seen) < MAX_FACTS:
-            seen.add(remark.text)
+        counts[id(one)] += 1
+        is_new = counts[id(one)] <= MAX_IN_ONE and remark.text not in reported
+        if is_new and len(reported) < MAX_FACTS:
+            reported.add(remark.text)
             yield _fact(one, remark, weight)
 
 
@@ -62,19 +64,22 @@ def _near(view: View, floor: float) -> Iterator[tuple[Definition, Comment]]:
     for file in view.sources:
         own = view.definitions_in(file)
         for comment in file.details.comments if own else ():
-            around = [
-                one
-                for one in own
-                if one.symbol.start - 1 <= comment.end and comment.start <= one.symbol.end
-            ]
-            if around:
-                inner = max(around, key=lambda one: (one.symbol.start, -one.symbol.end))
-                if inner.score >= floor:
-                    yield inner, comment
+            inner = max(
+                (one for one in own if _is_at(one, comment)),
+                key=lambda one: (one.symbol.start, -one.symbol.end),
+                default=None,
+            )
+            if inner is not None and inner.score >= floor:
+                yield inner, comment
+
+
+def _is_at(one: Definition, comment: Comment) -> bool:
+    """Whether a comment is in a definition or right above it."""
+    return one.symbol.start - 1 <= comment.end and comment.start <= one.symbol.end
 
 
 def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:
-    """The sentences of a comment that warn or give a reason; what documents a name has to warn."""
+    """The sentences of a comment that warn or give a reason; of documentation, only warnings."""
     if LEGAL.search(comment.text):
         return
     opening = one.file.lines[comment.start - 1].lstrip()

@@ -9,7 +9,7 @@ from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import FUNCTIONS, Definition, View
-from preread.syntax import Symbol, enclosing
+from preread.syntax import Call, Symbol, enclosing
 
 MAX_FILES = 10
 TIER = 12  # names in one line of the plain outline
@@ -122,7 +122,7 @@ def _calls(view: View, one: Definition) -> str:
     """The project's functions that a function calls, in order."""
     called: dict[str, int] = {}
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
-        name = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
+        name = _called_name(call)
         is_first = name != one.symbol.name and name.isidentifier() and name not in called
         if is_first and not _is_foreign(view, one.file, call.callee):
             called[name] = call.line
@@ -137,7 +137,7 @@ def _is_ours(view: View, one: Definition, name: str) -> bool:
 
 
 def _is_foreign(view: View, file: FileView, callee: str) -> bool:
-    """Whether a call names a module or class of somebody else: `JSON.stringify`, `json.dumps`."""
+    """Whether a call names another project's module or class: `JSON.stringify`, `json.dumps`."""
     match = RECEIVER.fullmatch(callee)
     if match is None or view.defining(match[1]):
         return False
@@ -149,7 +149,7 @@ def _is_foreign(view: View, file: FileView, callee: str) -> bool:
     ]
     if modules:
         return all(view.once(_path_words).isdisjoint(WORDS.findall(one)) for one in modules)
-    # A parameter, a variable or an alias is somewhere without a dot after it.
+    # A parameter, a variable or an alias also appears without a dot after it.
     return receiver[0].isupper() and not re.search(rf"\b{receiver}\b(?!\s*[?!]?\.)", file.text)
 
 
@@ -181,11 +181,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
     """The definitions of a file that call it, each once, with the line of the call."""
     seen: set[str] = set()
     is_shared = sum(s.name == one.symbol.name for s in one.file.outline.symbols) > 1
-    for call in file.details.calls:
-        callee = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
-        inside = file.path == one.file.path and (one.symbol.start <= call.line <= one.symbol.end)
-        if callee != one.symbol.name or inside or _is_foreign(view, file, call.callee):
-            continue
+    for call in (call for call in file.details.calls if _may_call(view, file, call, one)):
         around = enclosing(view.outline(file.path), call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
@@ -194,6 +190,18 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
             if name not in seen:
                 seen.add(name)
                 yield _Caller(name, file.path, call.line)
+
+
+def _called_name(call: Call) -> str:
+    """The last part of a callee."""
+    return re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
+
+
+def _may_call(view: View, file: FileView, call: Call, one: Definition) -> bool:
+    """Whether a call outside of a definition may mean it, by its name."""
+    inside = file.path == one.file.path and one.symbol.start <= call.line <= one.symbol.end
+    is_named = _called_name(call) == one.symbol.name
+    return is_named and not inside and not _is_foreign(view, file, call.callee)
 
 
 def _tests_naming(view: View, one: Definition) -> int:

@@ -8,7 +8,7 @@ from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Definition, View
-from preread.syntax import enclosing
+from preread.syntax import Call, enclosing
 
 MAX_FACTS = 8
 FLOOR = 0.3  # of the best definition's score: definitions below only share the file
@@ -76,25 +76,30 @@ def _decorated(one: Definition) -> Found | None:
 def _warned(one: Definition) -> Found | None:
     """A call in its body that warns of the deprecation, by its arguments."""
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
-        words = [text for text in call.literals if " " in text]
-        is_warning = "warn" in call.callee.lower() or MARK.search(call.callee)
-        says_so = MARK.search(" ".join(words)) or "DeprecationWarning" in call.text
-        if is_warning and words and says_so:
-            inner = enclosing(one.file.outline, call.line)
-            if inner is not None and inner.start == one.symbol.start:
-                quoted = [quoting.whole(text) for text in words]
-                said = " ".join(quoted) if all(quoted) else ""
-                return _quoted(one, said, call.line, call.end)
+        texts = _texts_of_warning(call)
+        inner = enclosing(one.file.outline, call.line) if texts else None
+        if inner is not None and inner.start == one.symbol.start:
+            quoted = [quoting.whole(text) for text in texts]
+            message = " ".join(quoted) if all(quoted) else ""
+            return _quoted(one, message, call.line, call.end)
     return None
 
 
-def _quoted(one: Definition, said: str, start: int, end: int) -> Found | None:
-    """What is said in these lines, cited up to the definition's own, which has its name."""
-    if not said or len(said) > MAX_TEXT:
+def _texts_of_warning(call: Call) -> list[str]:
+    """The texts of a call if it warns of a deprecation, else none."""
+    texts = [text for text in call.literals if " " in text]
+    is_warning = "warn" in call.callee.lower() or MARK.search(call.callee)
+    says_so = MARK.search(" ".join(texts)) or "DeprecationWarning" in call.text
+    return texts if is_warning and says_so else []
+
+
+def _quoted(one: Definition, text: str, start: int, end: int) -> Found | None:
+    """A quoted text, with its lines and the definition's own, which has the name."""
+    if not text or len(text) > MAX_TEXT:
         return None
     first, last = min(start, one.symbol.start), max(end, one.symbol.start)
     is_near = last - first <= MAX_LINES
-    return Found(said, (one.file.cite(first, last) if is_near else one.file.cite(start, end),))
+    return Found(text, (one.file.cite(first, last) if is_near else one.file.cite(start, end),))
 
 
 RULE = Rule(

@@ -12,26 +12,26 @@ from preread.syntax import Symbol
 MAX_DOCUMENTS, MAX_HEADINGS = 5, 6
 MIN_BODY = 0.5  # of a section's text, where its heading does not have the feature's name
 MAX_HEADING = 80  # characters
-PAST = re.compile(r"(?i)^(change|history|news|release)")  # what was, release by release
+CHANGELOG = re.compile(r"(?i)^(change|history|news|release)")
 
 
 def find(view: View) -> Iterator[Found]:
     """One fact per document, its headings in their order."""
     if view.whole_project:
         return
-    docs = [doc for doc in view.docs if not PAST.match(doc.path.rpartition("/")[2])]
+    docs = [doc for doc in view.docs if not CHANGELOG.match(doc.path.rpartition("/")[2])]
     for doc in docs[:MAX_DOCUMENTS]:
         headings = [one for one in doc.outline.symbols if _is_quotable(doc, one)]
-        scores = {one.start: _score(view, doc, one) for one in headings}
-        about = [one for one in headings if scores[one.start] > 0]
-        best = sorted(about, key=lambda one: -scores[one.start])[:MAX_HEADINGS]
-        shown = sorted(((one.name, one.start) for one in best), key=lambda pair: pair[1])
-        if shown:
-            yield Found(quoting.in_file(doc.path, shown), (), doc.score * max(scores.values()))
+        scores = [(one, _score(view, doc, one)) for one in headings]
+        about = [(one, score) for one, score in scores if score > 0]
+        best = sorted(about, key=lambda pair: -pair[1])[:MAX_HEADINGS]
+        if best:
+            shown = sorted(((one.name, one.start) for one, _ in best), key=lambda pair: pair[1])
+            yield Found(quoting.in_file(doc.path, shown), (), doc.score * best[0][1])
 
 
 def _is_quotable(doc: FileView, heading: Symbol) -> bool:
-    """Whether a heading is short and stands on its line as its name says."""
+    """Whether a heading is short, and its line has it as its name says."""
     line = doc.lines[heading.start - 1] if heading.start <= len(doc.lines) else ""
     is_there = " ".join(heading.name.split()) in " ".join(line.split())
     is_short = quoting.is_provable(heading.name) and len(heading.name) <= MAX_HEADING

@@ -18,16 +18,15 @@ def find(view: View) -> Iterator[Found]:
     counts = Counter(name for one in view.main_cases for name in _called(one))
     shared = {name for name, n in counts.items() if n >= SHARED * len(view.main_cases)}
     best = max((one.score for one in view.main_cases), default=0.0) or 1.0
-    found: list[tuple[float, Test, int]] = []
-    for one in view.main_cases:
-        if start := _start(one):
-            typical = len(shared & _called(one)) / (len(shared) or 1)
-            found.append((one.score / best + typical, one, start))
-    if found:
-        _, chosen, start = max(found, key=lambda one: one[0])
-        lines = tuple(chosen.file.lines[start - 1 : chosen.case.end])
-        source = chosen.file.cite(start, chosen.case.end)
-        yield Found(code(chosen.case.name), (source,), 0.7, fence=lines)
+
+    def quality(one: Test) -> float:
+        return one.score / best + len(shared & _called(one)) / (len(shared) or 1)
+
+    chosen = max(filter(_start, view.main_cases), key=quality, default=None)
+    if chosen is not None:
+        start, end = _start(chosen), chosen.case.end
+        lines = tuple(chosen.file.lines[start - 1 : end])
+        yield Found(code(chosen.case.name), (chosen.file.cite(start, end),), 0.7, fence=lines)
 
 
 def _called(one: Test) -> frozenset[str]:
@@ -36,7 +35,7 @@ def _called(one: Test) -> frozenset[str]:
 
 
 def _start(one: Test) -> int:
-    """The first line of a test with its decorators; 0 if it is not to be shown."""
+    """The first line of a test with its decorators; 0 if it is no good example."""
     start, lines = one.case.start, one.file.lines
     while start > 1 and lines[start - 2].lstrip().startswith(("@", "#[")):
         start -= 1

@@ -47,14 +47,10 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _users(view: View) -> dict[_Name, list[Test]]:
-    """What the tests call or ask for by name, with the tests that do."""
+    """The names that tests call or request as fixtures, each with those tests."""
     found: dict[_Name, list[Test]] = defaultdict(list)
     for test in view.main_cases:
-        markers = (
-            re.findall(r"[\"'](\w+)", mark) for mark in test.case.markers if "fixture" in mark
-        )
-        asked = (*test.case.params, *(name for mark in markers for name in mark))
-        names = {_Name(name, is_fixture=True) for name in asked}
+        names = {_Name(name, is_fixture=True) for name in _fixtures_of(test)}
         for call in test.file.calls_between(test.case.start, test.case.end):
             if match := CALLED.match(call.callee):
                 names.add(_Name(match[1] or match[2], is_fixture=False))
@@ -63,23 +59,36 @@ def _users(view: View) -> dict[_Name, list[Test]]:
     return found
 
 
+def _fixtures_of(test: Test) -> Iterator[str]:
+    """The fixtures that a test requests, by its parameters or by `usefixtures`."""
+    yield from test.case.params
+    for marker in test.case.markers:
+        if "fixture" in marker:
+            yield from re.findall(r"[\"'](\w+)", marker)
+
+
 def _definition(view: View, name: _Name, test: Test) -> tuple[FileView, Symbol] | None:
-    """Where a test's helper is defined: in its own file, or in one that the file takes it from."""
-    paths = [test.file.path]
-    if name.is_fixture:  # searched from the test's folder upwards
-        found = view.defining(name.text, ("support", "test"))
-        above = [p for p in found if test.file.path.startswith(p.rpartition("/")[0])]
-        paths += sorted(above, key=lambda path: -path.count("/"))
-    elif all(_is_for_tests(path) for path in view.defining(name.text)):
-        elsewhere = view.defining(name.text, ("support", "test", "source"))
-        paths += elsewhere if len(elsewhere) == 1 else []
-    for path in dict.fromkeys(paths):
-        file = view.any_file(path)
-        for symbol in file.outline.symbols:
-            is_one = symbol.name == name.text and _is_helper(file, symbol, name.is_fixture)
-            if is_one and (name.is_fixture or _is_in_reach(test, file, symbol)):
+    """Where a test's helper is defined: in its own file, or in one from which that imports it."""
+    paths = dict.fromkeys((test.file.path, *_other_files(view, name, test)))
+    for file in map(view.any_file, paths):
+        named = (symbol for symbol in file.outline.symbols if symbol.name == name.text)
+        for symbol in named:
+            is_helper = _is_helper(file, symbol, name.is_fixture)
+            if is_helper and (name.is_fixture or _is_in_reach(test, file, symbol)):
                 return file, symbol
     return None
+
+
+def _other_files(view: View, name: _Name, test: Test) -> list[str]:
+    """Other files that may define a test's helper."""
+    if name.is_fixture:  # searched from the test's folder upwards
+        found = view.defining(name.text, ("support", "test"))
+        above = [path for path in found if test.file.path.startswith(path.rpartition("/")[0])]
+        return sorted(above, key=lambda path: -path.count("/"))
+    if not all(map(_is_for_tests, view.defining(name.text))):
+        return []
+    found = view.defining(name.text, ("support", "test", "source"))
+    return found if len(found) == 1 else []
 
 
 def _is_for_tests(path: str) -> bool:
@@ -88,7 +97,7 @@ def _is_for_tests(path: str) -> bool:
 
 
 def _is_helper(file: FileView, symbol: Symbol, is_fixture: bool) -> bool:
-    """Whether a definition is none of the tests, nor inside of one, nor what they test."""
+    """Whether a definition is no test, not inside a test, and not what the tests test."""
     starts = {test.start for test in file.outline.tests}
     inside = symbol.container.rpartition(".")[2] in {test.name for test in file.outline.tests}
     product = file.role == "source" and symbol.start < min(starts, default=0)
@@ -98,7 +107,7 @@ def _is_helper(file: FileView, symbol: Symbol, is_fixture: bool) -> bool:
 
 
 def _is_in_reach(test: Test, file: FileView, symbol: Symbol) -> bool:
-    """Whether a bare name in the test means this definition."""
+    """Whether a bare name in the test refers to this definition."""
     owner = symbol.container.rpartition(".")[2]
     if file is test.file:
         return not owner or owner in test.case.group

@@ -1,7 +1,7 @@
-"""The commits about the feature: what was changed and fixed before, newest first."""
+"""The commits about the feature: earlier changes and fixes, newest first."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preread.evidence import feature_commits
@@ -9,16 +9,16 @@ from preread.evidence.feature_commits import source, subject
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 from preread.index import gitlog
-from preread.index.gitlog import Commit
+from preread.index.gitlog import Commit, Patch
 
 MAX_COMMITS, MAX_BEFORE = 10, 2
 MAX_REWRITES, MAX_FILES = 3, 3
-# What counts for a commit: the feature's whole name in its subject, the other words there, being
-# a fix, having changed code and tests together, and being new.
+# The score of a commit: for the feature's whole name in its subject, for other words there, for a
+# fix, for a change of code together with its tests, and for a recent one.
 NAMED, WORDS, FIX, TESTED, RECENT = 0.3, 0.15, 0.15, 0.2, 0.2
 CHAINED = 0.25  # more for one that fixes or reverts an earlier one
-MIN_LINES, MIN_LENGTH = 4, 15  # of lines that tell a definition apart, and their characters
-MAX_SHARING = 4  # commits of one issue: of more it is an umbrella
+MIN_LINES, MIN_LENGTH = 4, 15  # of lines that only one definition has, and their characters
+MAX_SHARING = 4  # commits of one issue: an issue with more is an umbrella
 REWRITES = "Other fixes of the same lines, newest first"
 
 
@@ -27,18 +27,18 @@ def find(view: View) -> Iterator[Found]:
     found = [one for one in view.once(feature_commits.about) if subject(one)]
     scores = {one.sha: _score(view, one, n / len(found)) for n, one in enumerate(found)}
     best = sorted(found, key=lambda one: -scores[one.sha])[:MAX_COMMITS]
-    seen: set[str] = set()
+    reported: set[str] = set()
     for commit in sorted(best, key=lambda one: -one.at):
-        if commit.subject not in seen:
+        if commit.subject not in reported:
             before = _before(commit, found)
-            seen.update(one.subject for one in (commit, *before))
+            reported.update(one.subject for one in (commit, *before))
             score = scores[commit.sha] + CHAINED * bool(before)
             yield _fact(commit, before, min(1.0, score))
     yield from _rewrites(view, set(scores))
 
 
 def _score(view: View, commit: Commit, age: float) -> float:
-    """How much a reader wants to know of a commit: relevant first, then fixes, then new ones."""
+    """How useful a commit is to a reader: relevant ones first, then fixes, then new ones."""
     return (
         NAMED * view.relevance.has_feature(commit.subject)
         + WORDS * view.relevance.of(commit.subject)
@@ -49,8 +49,8 @@ def _score(view: View, commit: Commit, age: float) -> float:
 
 
 def _before(commit: Commit, found: Sequence[Commit]) -> list[Commit]:
-    """The commits that this one takes back, else those that it follows up, newest first."""
-    back = [one for one in found if feature_commits.takes_back(commit, one)]
+    """The commit that this one reverts, else those that it follows up, newest first."""
+    back = [one for one in found if feature_commits.reverts(commit, one)]
     if back:
         return back[:1]
     earlier = [one for one in found if feature_commits.follows(commit, one)]
@@ -59,7 +59,7 @@ def _before(commit: Commit, found: Sequence[Commit]) -> list[Commit]:
 
 
 def _fact(commit: Commit, before: Sequence[Commit], score: float) -> Found:
-    if before and feature_commits.takes_back(commit, before[0]):
+    if before and feature_commits.reverts(commit, before[0]):
         first = before[0]  # whose subject the revert's repeats
         text = f"{_described(first)}; reverted {commit.date[:7]}"
     else:
@@ -73,36 +73,35 @@ def _described(commit: Commit) -> str:
 
 
 class _Rewrite(NamedTuple):
-    """A commit that wrote lines of a main definition which are still there."""
+    """A commit whose lines a main definition still has."""
 
     commit: Commit
     name: str
     lines: int
 
 
-def _rewrites(view: View, seen: set[str]) -> Iterator[Found]:
-    """Fixes of lines that the main definitions still have, though their subjects say nothing."""
-    small = {
-        one.sha: one
-        for one in view.commits
-        if one.is_fix and feature_commits.is_tested(one) and one.sha not in seen and subject(one)
-    }
+def _rewrites(view: View, reported: set[str]) -> Iterator[Found]:
+    """Fixes whose subjects do not mention the feature, but whose lines are in its definitions."""
+    fixes = {one.sha for one in view.commits if one.is_fix and feature_commits.is_tested(one)}
     paths = list(dict.fromkeys(one.file.path for one in view.mains))[:MAX_FILES]
     owners = _owners(view, paths)
     found: dict[str, _Rewrite] = {}
     for patch in gitlog.patches_of(view.analyses.log, paths) if owners else ():
-        names = Counter(
-            owners.get((patch.path, line.strip())) for line in dict.fromkeys(patch.added)
-        )
-        names.pop(None, None)
-        commit = small.get(patch.commit.sha)
-        name, lines = names.most_common(1)[0] if names else ("", 0)
-        if commit is not None and name and lines >= MIN_LINES:
-            found.setdefault(commit.sha, _Rewrite(commit, name, lines))
+        name, lines = _most_rewritten(patch, owners)
+        is_new = patch.commit.sha in fixes - reported and subject(patch.commit)
+        if is_new and name and lines >= MIN_LINES:
+            found.setdefault(patch.commit.sha, _Rewrite(patch.commit, name, lines))
     for one in list(found.values())[:MAX_REWRITES]:
         text = f"{one.commit.date[:7]} {subject(one.commit)}: {one.lines} lines of {one.name}"
         score = 0.3 * min(1.0, one.lines / 20) + 0.2 * one.commit.is_fix
         yield Found(text, (source(one.commit),), score, REWRITES)
+
+
+def _most_rewritten(patch: Patch, owners: Mapping[tuple[str, str], str]) -> tuple[str, int]:
+    """The definition that has most of a patch's added lines, and how many; empty if none has."""
+    lines = ((patch.path, line.strip()) for line in dict.fromkeys(patch.added))
+    counts = Counter(owners[line] for line in lines if line in owners)
+    return counts.most_common(1)[0] if counts else ("", 0)
 
 
 def _owners(view: View, paths: Sequence[str]) -> dict[tuple[str, str], str]:

@@ -1,4 +1,4 @@
-"""What was tried for the feature and reverted, with the reason if the commit gives one."""
+"""Changes of the feature that were reverted, with the reason if the commit gives one."""
 
 import re
 from collections.abc import Iterator
@@ -20,21 +20,23 @@ def find(view: View) -> Iterator[Found]:
     """The reverts that are still in force, newest first."""
     commits = view.once(feature_commits.about)
     reverts = [(one, _original(view, one)) for one in commits if one.is_revert]
-    seen: set[str] = set()
+    latest: dict[str, tuple[Commit, Commit]] = {}
     for revert, original in reverts:
-        if original is None or len(seen) == MAX_FACTS or original.subject in seen:
-            continue
-        if not subject(original) or _is_back(revert, original, commits):
-            continue
-        seen.add(original.subject)
-        why = _reason(revert)
-        text = f"{original.date[:7]} {subject(original)} was reverted {_after(original, revert)}"
-        score = 0.5 + 0.3 * view.relevance.of(original.subject) + 0.2 * bool(why)
-        yield Found(text + (f": {why}" if why else ""), (source(revert), source(original)), score)
+        if original is not None and subject(original) and not _is_back(revert, original, commits):
+            latest.setdefault(original.subject, (revert, original))
+    for revert, original in list(latest.values())[:MAX_FACTS]:
+        yield _fact(view, revert, original)
+
+
+def _fact(view: View, revert: Commit, original: Commit) -> Found:
+    why = _reason(revert)
+    text = f"{original.date[:7]} {subject(original)} was reverted {_after(original, revert)}"
+    score = 0.5 + 0.3 * view.relevance.of(original.subject) + 0.2 * bool(why)
+    return Found(text + (f": {why}" if why else ""), (source(revert), source(original)), score)
 
 
 def _original(view: View, revert: Commit) -> Commit | None:
-    """The commit that a revert took back, by the id that it gives; no revert itself."""
+    """The commit that a revert names by its id; None if that is a revert itself."""
     named = gitlog.REVERTS_COMMIT.search(revert.body)
     found = gitlog.one(view.analyses.log, named[1]) if named is not None and named[1] else None
     return found if found is not None and not found.is_revert else None
@@ -42,14 +44,14 @@ def _original(view: View, revert: Commit) -> Commit | None:
 
 def _is_back(revert: Commit, original: Commit, commits: list[Commit]) -> bool:
     """Whether the change was made again later: the revert reverted, or the subject repeated."""
-    if any(feature_commits.takes_back(one, revert) for one in commits):
+    if any(feature_commits.reverts(one, revert) for one in commits):
         return True
     same = [one for one in commits if original.subject in one.subject and not one.is_revert]
     return any(one.at > revert.at for one in same)
 
 
 def _after(original: Commit, revert: Commit) -> str:
-    """How long a change had been in place when it was reverted."""
+    """How long after a change it was reverted."""
     days = round((revert.at - original.at) / SECONDS)
     if not 0 <= days < 365:
         return f"in {revert.date[:7]}"
@@ -58,8 +60,9 @@ def _after(original: Commit, revert: Commit) -> str:
 
 def _reason(revert: Commit) -> str:
     """The first sentence of a revert's body that is not git's own, quoted."""
-    said = quoting.sentences(FORMAL.sub("", revert.body))
-    return quoting.whole(said[0]) if said and not gitlog.REVERT.search(said[0]) else ""
+    sentences = quoting.sentences(FORMAL.sub("", revert.body))
+    first = sentences[0] if sentences else ""
+    return "" if gitlog.REVERT.search(first) else quoting.whole(first)
 
 
 RULE = Rule(

@@ -29,14 +29,12 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _commands(view: View) -> list[Command]:
-    """The commands for the feature's test files, best first; where it has none, the ranked ones."""
+    """The commands for the feature's test files, best first; if it has none, the ranked ones."""
     found: dict[tuple[str, str], Command] = {}
-    own = [] if view.thin else [file.path for file in view.test_files]
-    ranked = [file.path for file in view.tests if file.role == "test"]
-    for path in (own or ranked)[:MAX_FILES]:
-        command = command_for(_target(view, path))
-        if command is None or not _is_sound(command):
-            continue
+    own = [] if view.thin else view.test_files
+    files = own or [file for file in view.tests if file.role == "test"]
+    commands = [command_for(_target(view, file.path)) for file in files[:MAX_FILES]]
+    for command in (one for one in commands if one is not None and _is_sound(one)):
         earlier = found.setdefault((command.tool, command.folder), command)
         if own and earlier is not command:
             found[command.tool, command.folder] = _together(earlier, command)
@@ -45,9 +43,9 @@ def _commands(view: View) -> list[Command]:
 
 
 def _together(earlier: Command, command: Command) -> Command:
-    """One command for the files of both where that is possible and short, else the earlier one.
+    """One command for the files of both if that is possible and short, else the earlier one.
 
-    pytest cannot import two files of the same name whose folders are no packages.
+    pytest cannot import two files of the same name if their folders are no packages.
     """
     joined = earlier.joined(command)
     if joined is None or len(joined.files) > MAX_TOGETHER or len(joined.run) > MAX_RUN:
@@ -74,10 +72,8 @@ def _is_sound_note(note: Note) -> bool:
 
 def _described(command: Command, notes: list[Note]) -> str:
     where = f" in {command.folder}/" if command.folder else ""
-    shown = [
-        f"{note.words}, {code(note.text)}" if note.words else code(note.text) for note in notes
-    ]
-    return "; ".join((f'"{command.run}"{where}', *shown))
+    parts = [", ".join(filter(None, (note.words, code(note.text)))) for note in notes]
+    return "; ".join((f'"{command.run}"{where}', *parts))
 
 
 def _source(proof: Proof) -> str:

@@ -10,6 +10,7 @@ from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; settings in one fact
+MAX_LINE = 1_000  # characters of a line that is searched
 # `os.environ.get("X")`, `std::env::var("X")`, `ENV["X"]`, `envvar="X"`, `process.env.X`
 VARIABLE = re.compile(
     r"(?i:env)\w*(?:(?:\.|::)\w+)?(?:!?[(\[]|=)\s*[\"']([A-Z][A-Z0-9_]{2,})[\"']"
@@ -41,10 +42,16 @@ def _settings(file: FileView) -> Iterator[tuple[str, int]]:
     options = [(one.name, one.line) for one in file.details.members if one.kind == "option"]
     found = [(name, line) for name, line in options if name in file.span_text(line, line)]
     for number, line in enumerate(file.lines, 1):
-        if len(line) <= 1_000 and number not in comments:
-            names = [match[1] or match[2] for match in VARIABLE.finditer(line)]
-            found += [(name, number) for name in (*names, *KEY.findall(line))]
+        if len(line) <= MAX_LINE and number not in comments:
+            found += [(name, number) for name in _names_read(line)]
     yield from sorted(found, key=lambda one: one[1])
+
+
+def _names_read(line: str) -> Iterator[str]:
+    """The variables, then the keys, that a line reads."""
+    for match in VARIABLE.finditer(line):
+        yield match[1] or match[2]
+    yield from KEY.findall(line)
 
 
 RULE = Rule(

@@ -28,9 +28,7 @@ class _Marked(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """The markers in the order of their best test, each with the tests that have it."""
-    if not view.cases:
-        return
-    best = view.cases[0].score or 1.0
+    best = view.best_case_score
     groups: dict[tuple[str, str], list[_Marked]] = {}
     for test in view.cases:
         is_own = test.score >= OWN * best and quoting.can_be_anchored(test.case.name)

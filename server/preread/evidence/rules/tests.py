@@ -20,7 +20,7 @@ SHARED = 3  # tests that call one helper, for it to name their group
 
 def find(view: View) -> Iterator[Found]:
     """The tests of each ranked test file; those with the request's words come first."""
-    floor = UNRELATED * (max((one.score for one in view.cases), default=0.0) or 1.0)
+    floor = UNRELATED * view.best_case_score
     named: list[str] = []
     ranked = dict.fromkeys((*view.tests, *(one.file for one in view.cases)))
     for rank, file in enumerate(ranked):
@@ -42,14 +42,14 @@ def _of_file(file: FileView, rank: int, own: Sequence[Test], floor: float) -> It
 
 
 def _tiers(own: Sequence[Test], floor: float) -> Iterator[Sequence[Test]]:
-    """A file's tests by lines of the dossier; of those with other subjects only the first ones."""
+    """A file's tests, split into lines of the dossier; few lines of tests of other subjects."""
     tiers = [own[n : n + TIER] for n in range(0, len(own), TIER)][:TIERS_OF_FILE]
     related = sum(tier[0].score >= floor for tier in tiers)
     yield from tiers[: related + MAX_UNRELATED]
 
 
 def _is_quotable(one: Test) -> bool:
-    """Whether a title is one, and reads as a name with its line, as the check wants it."""
+    """Whether a title is no variable, and can be quoted with its line as the check requires."""
     title = one.case.name
     return quoting.can_be_anchored(title) and not quoting.is_variable(
         one.file, title, one.case.start
@@ -69,7 +69,7 @@ def _listed(file: FileView, tier: Sequence[Test]) -> str:
 
 
 def _helper(file: FileView, one: Test) -> str:
-    """How a test without a group is labelled: by the helper of its file that several tests call."""
+    """The label of a test without a group: the helper of its file that several tests call."""
     for name, line in _helpers(file).items():
         if re.search(rf"(?<![\w.]){re.escape(name)}\(", one.text):
             return f"helper {quoting.anchored(name, line)} in "
@@ -79,11 +79,8 @@ def _helper(file: FileView, one: Test) -> str:
 def _helpers(file: FileView) -> dict[str, int]:
     """The functions of a test file that several of its tests call, the most called first."""
     tests = {test.start for test in file.outline.tests}
-    own = {
-        symbol.name: symbol.start
-        for symbol in file.outline.symbols
-        if symbol.kind == "function" and symbol.start not in tests and not symbol.container
-    }
+    functions = [s for s in file.outline.symbols if s.kind == "function" and not s.container]
+    own = {one.name: one.start for one in functions if one.start not in tests}
     counts: Counter[str] = Counter()
     for test in file.outline.tests:
         called = {call.callee for call in file.calls_between(test.start, test.end)}

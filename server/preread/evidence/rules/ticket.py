@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from preread.evidence import quoting
@@ -20,23 +21,21 @@ class _Item(NamedTuple):
 
 
 def find(view: View) -> Iterator[Found]:
-    """The title, then each item behind its heading; part of a thin dossier as well."""
+    """The title, then each item, labelled with its heading; for thin features, too."""
     source = f"ticket:{view.request.ticket}"
     lines = view.ticket.split("\n") if view.ticket else []
     title = next((line.lstrip("# ").strip() for line in lines if line.startswith("# ")), "")
     if quoted := quoting.whole(title, MAX_ITEM):
         yield Found(quoted, (source,), 1.0)
     heading = ""
-    for number, item in enumerate(_items(lines)):
-        if number == MAX_ITEMS:
-            return
+    for number, item in enumerate(islice(_items(lines), MAX_ITEMS)):
         label = f"{item.heading}: " if item.heading and item.heading != heading else ""
         heading = item.heading
         yield Found(f"{label}{item.text}", (source,), 0.95 - 0.03 * number)
 
 
 def _items(lines: list[str]) -> Iterator[_Item]:
-    """Each listed item with its heading; what is set in below it belongs to it."""
+    """Each listed item with its heading; indented lines below it belong to it."""
     heading, text = "", ""
     for line in (*lines, ""):
         found = ITEM.match(line)

@@ -28,19 +28,28 @@ def find(view: View) -> Iterator[Found]:
     if view.thin:
         yield from _missing(view)
         return
-    quotable = [file for file in view.sources if is_quotable(file) and _has_reason(view, file)]
-    code = [file for file in quotable if not DECLARATIONS.search(file.path)]
-    ranked = (code or quotable)[: SOURCES + 1]
-    if len(ranked) > SOURCES and ranked[SOURCES].score < NEARLY * ranked[SOURCES - 1].score:
-        ranked = ranked[:SOURCES]
-    places = [place for file in ranked for place in _defined(view, file)]
+    yield from _code(view)
+    if tests := list(_tests(view))[:TESTS]:
+        yield _listed("tests", tests, 0.9)
+
+
+def _code(view: View) -> Iterator[Found]:
+    files = _first_sources(view)
+    places = [place for file in files for place in _defined(view, file)]
     if any(place.name or _is_named(view, place.file) for place in places):
         yield _listed("code", places, 1.0)
     else:
-        yield from _mentioned(view, ranked)
-    tests = list(_tests(view))[:TESTS]
-    if tests:
-        yield _listed("tests", tests, 0.9)
+        yield from _mentioned(view, files)
+
+
+def _first_sources(view: View) -> Sequence[FileView]:
+    """The best sources, and one more whose score is nearly as high."""
+    quotable = [file for file in view.sources if is_quotable(file) and _has_reason(view, file)]
+    code = [file for file in quotable if not DECLARATIONS.search(file.path)]
+    ranked = code or quotable
+    scores = [file.score for file in ranked[: SOURCES + 1]]
+    is_close = len(scores) > SOURCES and scores[-1] >= NEARLY * scores[-2]
+    return ranked[: SOURCES + is_close]
 
 
 def _has_reason(view: View, file: FileView) -> bool:
@@ -123,12 +132,8 @@ def _is_telling(view: View, one: Definition) -> bool:
 def _whole(one: Definition, own: Sequence[Definition]) -> Definition:
     """The class of a method if it is about the feature itself, else the method."""
     name = one.symbol.container.rpartition(".")[2]
-    around = (
-        c
-        for c in own
-        if c.symbol.name == name and c.symbol.start <= one.symbol.start <= c.symbol.end
-    )
-    return next((c for c in around if c.score >= WHOLE * one.score), one)
+    good = (c for c in own if c.symbol.name == name and c.score >= WHOLE * one.score)
+    return next((c for c in good if c.symbol.start <= one.symbol.start <= c.symbol.end), one)
 
 
 def _tests(view: View) -> Iterator[Place]:
