@@ -8,8 +8,10 @@ import hashlib
 import json
 import os
 import time
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from preread.errors import PrereadError
@@ -292,16 +294,17 @@ def _combined(attempts: list[Outcome]) -> Outcome:
     last = attempts[-1]
     if len(attempts) == 1:
         return last
-    kinds = sorted({kind for attempt in attempts for kind in attempt.tokens})
-    tokens = {kind: sum(attempt.tokens.get(kind, 0) for attempt in attempts) for kind in kinds}
+    tokens = Counter[str]()
+    for attempt in attempts:
+        tokens.update(attempt.tokens)
     costs = [attempt.cost_usd for attempt in attempts]
     return last.model_copy(
         update={
             "turns": sum(attempt.turns for attempt in attempts),
-            "tokens": tokens,
+            "tokens": dict(sorted(tokens.items())),
             "cost_usd": None if None in costs else sum(cost or 0.0 for cost in costs),
             "seconds": round(sum(attempt.seconds for attempt in attempts), 3),
-            "external": tuple(text for attempt in attempts for text in attempt.external),
-            "denials": tuple(denial for attempt in attempts for denial in attempt.denials),
+            "external": tuple(chain.from_iterable(attempt.external for attempt in attempts)),
+            "denials": tuple(chain.from_iterable(attempt.denials for attempt in attempts)),
         }
     )

@@ -7,7 +7,7 @@ from preread.cli.terminal import Block
 
 if TYPE_CHECKING:
     from preread.operations.agent.shapes import Change, ExecuteReply
-    from preread.operations.workflow import execute as workflows
+    from preread.operations.workflow import shapes as workflows
 
 
 def executed(reply: "ExecuteReply") -> Iterator[Block]:

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from preread.documents.kinds import kind_of
@@ -55,15 +56,18 @@ def files_at(place: Path) -> list[Path]:
             f"There is no file or folder {place}.",
             "Correct the path, or name a folder with documents.",
         )
-    found = []
-    for parent, names, files in os.walk(place):
-        names[:] = sorted(name for name in names if name not in WALK_SKIPS)
-        found += [Path(parent, name) for name in sorted(files) if kind_of(name)]
-        if len(found) > MAX_FILES:
-            raise PrereadError(
-                "E_DOCUMENT_LIMIT", f"{place} has more than {MAX_FILES} documents.", "Name fewer."
-            )
+    found = list(islice(_documents_below(place), MAX_FILES + 1))
+    if len(found) > MAX_FILES:
+        raise PrereadError(
+            "E_DOCUMENT_LIMIT", f"{place} has more than {MAX_FILES} documents.", "Name fewer."
+        )
     return [path for path in found if path.is_file() and not path.is_symlink()]
+
+
+def _documents_below(folder: Path) -> Iterator[Path]:
+    for parent, names, files in os.walk(folder):
+        names[:] = sorted(name for name in names if name not in WALK_SKIPS)
+        yield from (Path(parent, name) for name in sorted(files) if kind_of(name))
 
 
 def copy_name(place: Path, data: bytes) -> str:

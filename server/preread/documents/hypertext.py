@@ -95,7 +95,13 @@ class _Reader(HTMLParser):
             self._end_of_title(tag)
         elif tag == "pre":
             self._pre = max(0, self._pre - 1)
-        elif tag in {"td", "th"} and self._cell is not None and self._rows:
+        else:
+            self._end_of_table(tag)
+        if tag in BLOCKS:
+            self._end_line()
+
+    def _end_of_table(self, tag: str) -> None:
+        if tag in {"td", "th"} and self._cell is not None and self._rows:
             self._rows[-1].append(_plain("".join(self._cell)))
             self._cell = None
             self._line.append("\t")
@@ -103,8 +109,6 @@ class _Reader(HTMLParser):
             rows = tuple(tuple(row) for row in self._rows if row)
             self.tables += [Table(len(self.parts) + 1, rows)] if rows else []
             self._rows = self._cell = None
-        if tag in BLOCKS:
-            self._end_line()
 
     def _end_of_title(self, tag: str) -> None:
         text = _plain("".join(self._line))

@@ -220,20 +220,21 @@ def _cells(
     within = [box for box in boxes if rows[-1] < box.bottom and box.top < rows[0]]
     if any(_cuts(within, at) for at in (columns[0], columns[-1])):
         return ()  # a frame around something else
-    found = []
-    for top, bottom in pairwise(rows):
-        inside = [box for box in boxes if bottom < (box.bottom + box.top) / 2 < top]
-        # Text that crosses a line between columns belongs to the cell where it starts.
-        kept = [at for at in columns[1:-1] if not _cuts(inside, at)]
-        bounds = [columns[0], *kept, columns[-1]]
-        cells = [
-            " ".join(text_page.get_text_bounded(left, bottom, right, top).split())
-            for left, right in pairwise(bounds)
-        ]
-        row = [""] * (len(columns) - 1)
-        for left, cell in zip(bounds, cells, strict=False):
-            row[columns.index(left)] = cell
-        found += [tuple(row)] if any(row) else []
+    every = (_row(text_page, boxes, columns, top, bottom) for top, bottom in pairwise(rows))
+    found = [row for row in every if any(row)]
     filled = sum(bool(cell) for row in found for cell in row)
     is_table = len(found) > 1 and filled > 0.6 * len(found) * (len(columns) - 1)
     return tuple(found) if is_table else ()
+
+
+def _row(
+    text_page: "PdfTextPage", boxes: list[Box], columns: list[float], top: float, bottom: float
+) -> tuple[str, ...]:
+    """The cells of a row. Text that crosses columns belongs to the cell where it starts."""
+    inside = [box for box in boxes if bottom < (box.bottom + box.top) / 2 < top]
+    uncut = [at for at in columns[1:-1] if not _cuts(inside, at)]
+    row = [""] * (len(columns) - 1)
+    for left, right in pairwise([columns[0], *uncut, columns[-1]]):
+        text = text_page.get_text_bounded(left, bottom, right, top)
+        row[columns.index(left)] = " ".join(text.split())
+    return tuple(row)

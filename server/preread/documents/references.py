@@ -67,10 +67,15 @@ def text_of(document: Document) -> list[tuple[str, ...]]:
     ]
 
 
-def _entries(lines: list[tuple[int, int, str]]) -> Iterator[Reference]:
+def _beginning(lines: list[tuple[int, int, str]]) -> re.Pattern[str]:
+    """How the entries of a list begin: with a mark, or with names."""
     marks = [bool(MARK.match(line)) for *_, line in lines[:40] if line.strip()]
     is_marked = sum(marks) > 1 or marks[:1] == [True]  # a list of one entry starts with it
-    begins = MARK if is_marked else NAMED
+    return MARK if is_marked else NAMED
+
+
+def _entries(lines: list[tuple[int, int, str]]) -> Iterator[Reference]:
+    begins = _beginning(lines)
     entry: list[str] = []
     at = (0, 0)
     for part, place, line in (*lines, (0, 0, "")):

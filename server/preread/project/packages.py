@@ -138,14 +138,18 @@ def _workspace(folder: str, workspaces: list[tuple[str, list[str]]]) -> str:
     """The first workspace file that lists a folder; empty without one."""
     for path, globs in workspaces:
         home = path.removesuffix(_basename(path))
-        is_member = False
-        for glob in globs if folder.startswith(home) else ():
-            bare = glob.removeprefix("!").removeprefix("./").rstrip("/")
-            if glob_pattern(bare).fullmatch(folder.removeprefix(home)):
-                is_member = not glob.startswith("!")
-        if is_member:
+        if folder.startswith(home) and _is_member(folder.removeprefix(home), globs):
             return path
     return ""
+
+
+def _is_member(folder: str, globs: list[str]) -> bool:
+    """Whether the last of these globs that matches a folder includes it."""
+    for glob in reversed(globs):
+        bare = glob.removeprefix("!").removeprefix("./").rstrip("/")
+        if glob_pattern(bare).fullmatch(folder):
+            return not glob.startswith("!")
+    return False
 
 
 def scope_of(tree: Tree, asked: str) -> str:
@@ -161,15 +165,19 @@ def scope_of(tree: Tree, asked: str) -> str:
     named = [package for package in found if package.name == scope]
     if len(named) == 1:
         return named[0].path
+    raise _ambiguous_or_unknown(scope, named, named or _nearest(scope, found))
+
+
+def _ambiguous_or_unknown(
+    scope: str, named: list[Package], suggested: list[Package]
+) -> PrereadError:
     what = f"{len(named)} packages are called" if named else "There is no folder and no package"
-    suggested = named or _nearest(scope, found)
     listed = ", ".join(f"{package.path} ({package.name})" for package in suggested)
-    raise PrereadError(
+    hint = f"Name a folder from the project's root, or a package: {listed}."
+    return PrereadError(
         "E_SCOPE",
         f"{what} {scope[:120]!r}.",
-        f"Name a folder from the project's root, or a package: {listed}."
-        if suggested
-        else "Name a folder from the root.",
+        hint if suggested else "Name a folder from the root.",
         {"packages": [package.path for package in suggested]},
     )
 

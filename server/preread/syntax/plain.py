@@ -124,30 +124,25 @@ def plain_details(language: Language, text: str) -> Details:
     names = _names_by_line(found)
     code, comments = split_comments(language, _lines(text))
     declares = _C_DECLARES if language.name in _C_LIKE else _DECLARES
-    calls = []
     definitions = {(symbol.start, symbol.name) for symbol in found.symbols}
-    for number, line in enumerate(code, 1):
-        for match in _CALL.finditer(line):
-            callee = match[1]
-            if (
-                callee in _NOT_NAMES
-                or (number, callee) in definitions
-                or declares.search(line, 0, match.start())
-            ):
-                continue
-            end = _closing(line, match.end() - 1)
-            whole = line[match.start() : end]
-            literals = tuple(
-                first or second for first, second in _STRING.findall(line[match.end() : end])
-            )
-            within = names.get(number, "")
-            calls.append(
-                Call(
-                    callee, " ".join(whole.split())[:120], number, number, literals, (), within, ""
-                )
-            )
+    calls = [
+        _call(line, number, match, names.get(number, ""))
+        for number, line in enumerate(code, 1)
+        for match in _CALL.finditer(line)
+        if match[1] not in _NOT_NAMES
+        and (number, match[1]) not in definitions
+        and not declares.search(line, 0, match.start())
+    ]
     placed = tuple(comment._replace(within=names.get(comment.start, "")) for comment in comments)
     return Details(tuple(calls), placed)
+
+
+def _call(line: str, number: int, match: re.Match[str], within: str) -> Call:
+    end = _closing(line, match.end() - 1)
+    text = " ".join(line[match.start() : end].split())[:120]
+    strings = _STRING.findall(line[match.end() : end])
+    literals = tuple(first or second for first, second in strings)
+    return Call(match[1], text, number, number, literals, (), within, "")
 
 
 def _lines(text: str) -> list[str]:
@@ -172,19 +167,26 @@ def _definition(
 def _name_and_key(language: Language, line: str, following: str) -> tuple[str, str]:
     """The name that a line defines and the keyword of its kind; empty if it defines none."""
     if language.name == "Shell":
-        found = _SHELL_FUNCTION.match(line) or _SHELL_INLINE.match(line)
-        return (found.groupdict().get("a") or found["b"], "function") if found else ("", "")
+        return _shell_function(line)
     if language.name == "SQL":
         found = _SQL_RULE.match(line)
         return (found["name"].strip('"`[]'), found["key"].lower()) if found else ("", "")
     if found := _KEYWORD_RULE.match(line):
         return found["name"], found["key"]
     if language.name in _C_LIKE and ("{" in line or following.strip() == "{"):
-        found = _C_FUNCTION.match(line)
-        return (
-            (found["name"], "function") if found and found["name"] not in _NOT_NAMES else ("", "")
-        )
+        return _c_function(line)
     return "", ""
+
+
+def _shell_function(line: str) -> tuple[str, str]:
+    found = _SHELL_FUNCTION.match(line) or _SHELL_INLINE.match(line)
+    return (found.groupdict().get("a") or found["b"], "function") if found else ("", "")
+
+
+def _c_function(line: str) -> tuple[str, str]:
+    found = _C_FUNCTION.match(line)
+    is_name = found is not None and found["name"] not in _NOT_NAMES
+    return (found["name"], "function") if found and is_name else ("", "")
 
 
 def _contained(symbols: list[Symbol]) -> list[Symbol]:

@@ -24,14 +24,14 @@ def recovered(source: Source, language: Language, found: Outline, misread: list[
     broken = _broken_lines(source, language, found, len(lines))
     for node in misread:
         broken.update(range(first_line(node), last_line(node) + 1))
-    known: list[Symbol | TestCase] = list(found.symbols)
-    known += found.tests
-    known = known[:_MAX_DEFINITIONS]
-    starts = {entry.start for entry in known}
+    every: list[Symbol | TestCase] = [*found.symbols, *found.tests]
+    known = every[:_MAX_DEFINITIONS]
+    missed = broken - {entry.start for entry in known}
+    plain = plain_outline(language, text).symbols if broken else ()
     added = [
         symbol
-        for symbol in (plain_outline(language, text).symbols if broken else ())
-        if symbol.start in broken and symbol.start not in starts and symbol.name.isprintable()
+        for symbol in plain
+        if symbol.start in missed and symbol.name.isprintable()
         if not any(_contains(entry, symbol, lines) for entry in known)
     ]
     if not broken or len(known) + len(added) > _MAX_DEFINITIONS:
@@ -54,8 +54,8 @@ def _broken_lines(source: Source, language: Language, found: Outline, last: int)
         if end - start >= _MIN_LINES:
             lines.update(range(start, end + 1))
     for symbol in found.symbols:
-        holds = any(symbol.start <= start and end <= symbol.end for start, end in errors)
-        if holds and symbol.kind in _FUNCTIONS:
+        has_error = any(symbol.start <= start and end <= symbol.end for start, end in errors)
+        if has_error and symbol.kind in _FUNCTIONS:
             lines.update(range(symbol.start + 1, symbol.end + 1))
     return lines
 

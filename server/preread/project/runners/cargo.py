@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,7 +22,7 @@ NAME = re.compile(r"[\w-]+")
 PACKAGE = re.compile(r"^\[package\]")
 CFG = re.compile(r"\s*#!?\[cfg\((.*)\)\]\s*$")
 FEATURE = re.compile(r'feature\s*=\s*"([\w-]+)"')
-OPEN = re.compile(r"\b(?:any|not)\(")  # a condition that does not ask for each of its features
+OPEN = re.compile(r"\b(?:any|not)\(")  # a condition that does not require all its features
 
 
 def cargo(target: Target) -> Command | None:
@@ -46,9 +47,9 @@ def _workspace(target: Target, folder: str) -> str:
     for above in folders(folder) if folder else ():
         manifest = toml(target.tree, within(above, "Cargo.toml"))
         if "workspace" in manifest:
-            left_out = table(manifest, "workspace").get("exclude")
-            is_out = isinstance(left_out, list) and relative(above, folder) in left_out
-            return folder if is_out else above
+            excluded = table(manifest, "workspace").get("exclude")
+            is_excluded = isinstance(excluded, list) and relative(above, folder) in excluded
+            return folder if is_excluded else above
     return folder
 
 
@@ -60,26 +61,26 @@ def _features(target: Target, folder: str, inner: str) -> Iterator[str]:
         homes = ("lib.rs", "main.rs") if n == 1 else ("mod.rs",)
         for home in (*(f"{at}/{name}" for name in homes), f"{at}.rs"):
             yield from _of_module(target.tree.lines(home) or [], parts[n])
-    lines = target.tree.lines(target.test) or []
-    for number, line in enumerate(lines):
+    for line, following in pairwise((*(target.tree.lines(target.test) or ()), "")):
         if line.startswith("#![cfg(") or line.strip().startswith("#[cfg(all(test"):
-            yield from _asked(line)
-        elif line.strip() == "#[cfg(test)]" and number + 1 < len(lines):
-            yield from _asked(lines[number + 1])
+            yield from _required(line)
+        elif line.strip() == "#[cfg(test)]":
+            yield from _required(following)
 
 
 def _of_module(lines: list[str], name: str) -> Iterator[str]:
-    """The features that the attributes over a `mod` ask for."""
+    """The features that the attributes of a `mod` require."""
     declares = re.compile(rf"\s*(?:pub\S*\s+)?mod {re.escape(name)};")
     at = next((n for n, line in enumerate(lines) if declares.match(line)), 0)
     while at > 0 and lines[at - 1].lstrip().startswith("#["):
         at -= 1
-        yield from _asked(lines[at])
+        yield from _required(lines[at])
 
 
-def _asked(line: str) -> list[str]:
-    match = CFG.match(line)
-    return FEATURE.findall(match[1]) if match and not OPEN.search(match[1]) else []
+def _required(line: str) -> list[str]:
+    """The features that an attribute requires."""
+    condition = CFG.match(line)
+    return FEATURE.findall(condition[1]) if condition and not OPEN.search(condition[1]) else []
 
 
 def _on_by_default(manifest: dict[str, Any]) -> set[str]:
@@ -153,5 +154,5 @@ def _modules(root: str, inner: str) -> str:
 
 
 def _is_own_target(manifest: dict[str, Any], inner: str) -> bool:
-    """Whether Cargo makes a target of the file: those in tests/ itself, unless told not to."""
+    """Whether Cargo makes a target of the file: those right in tests/, unless the manifest turns that off."""
     return inner.count("/") == 1 and table(manifest, "package").get("autotests") is not False

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import PurePosixPath
 
 from preread.project.globs import glob_pattern
@@ -15,7 +16,7 @@ CODE = re.compile(r"[jt]sx?\b|[jt]s[})]|\}$|\)$")  # a glob of scripts, not of f
 
 
 def patterns_in(lines: Sequence[str]) -> list[str]:
-    """The globs that settings choose test files by: the values of such keys."""
+    """The globs by which settings choose test files."""
     found: list[str] = []
     depth = 0
     for line in lines:
@@ -24,12 +25,9 @@ def patterns_in(lines: Sequence[str]) -> list[str]:
         elif depth <= 0 and not (found and line.lstrip().startswith("- ")):
             continue
         depth += line.count("[") - line.count("]")
-        found += [
-            glob for glob in (*QUOTED.findall(line), *BARE.findall(line)) if CODE.search(glob)
-        ]
-    found += [
-        f"{one.removeprefix('./').rstrip('/')}/**" for line in lines for one in FOLDER.findall(line)
-    ]
+        found += filter(CODE.search, (*QUOTED.findall(line), *BARE.findall(line)))
+    folders = chain.from_iterable(map(FOLDER.findall, lines))
+    found += [f"{folder.removeprefix('./').rstrip('/')}/**" for folder in folders]
     return [glob for glob in found if not glob.startswith("!")]
 
 
@@ -56,7 +54,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def takes(glob: str, path: str) -> bool:
-    """Whether a glob names a path; one of a richer grammar than ours is given the benefit."""
+    """Whether a glob names a path; True for a glob whose syntax is not supported."""
     plain = glob.removeprefix("<rootDir>/").removeprefix("./")
     if plain.count("{") > MAX_CHOICES or plain.count(",") > MAX_NAMED:
         return True

@@ -192,9 +192,8 @@ def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> floa
     files = target.tree.files
     if any("*" in word or within(choice.folder, word) in files for word in words):
         return UNFIT  # the script says which files it runs
-    if own is not None and own[0] is not choice.tool:
-        return UNFIT
-    if own is None and not _reads(choice.tool, inner):
+    can_run = _reads(choice.tool, inner) if own is None else own[0] is choice.tool
+    if not can_run:
         return UNFIT
     settings = target.tree.lines(_settings(target, choice.folder, choice.tool)) or []
     if names_project_of(settings, inner):
@@ -227,12 +226,8 @@ def _words(choice: Choice) -> list[str]:
 
 def _flags(target: Target, choice: Choice) -> str:
     """The flags of a script's call, without its files and what only watches or reports."""
-    called = choice.tool.script.search(choice.call)
-    own = choice.tool.run.replace("{flags}", " ").split()
-    before = [word for word in called[0].split()[1:] if word not in own] if called else []
-    given = [*before, *choice.call[called.end() :].split()] if called else []
     inner, kept, after_flag = relative(choice.folder, target.test), list[str](), False
-    for word in given:
+    for word in _arguments(choice):
         plain = word.strip("\"'").removeprefix("./").rstrip("/")
         if word.startswith("-"):
             after_flag = "=" not in word and not ASIDE.match(word)
@@ -243,6 +238,16 @@ def _flags(target: Target, choice: Choice) -> str:
     if TYPES_ONLY.search(inner) and choice.tool.module == "vitest" and "--typecheck" not in kept:
         kept.append("--typecheck")
     return "".join(f" {word}" for word in kept)
+
+
+def _arguments(choice: Choice) -> list[str]:
+    """The words of a script's call that the runner's own command does not have."""
+    called = choice.tool.script.search(choice.call)
+    if called is None:
+        return []
+    own = choice.tool.run.replace("{flags}", " ").split()
+    before = [word for word in called[0].split()[1:] if word not in own]
+    return [*before, *choice.call[called.end() :].split()]
 
 
 def _variables(call: str) -> str:
