@@ -244,7 +244,7 @@ def test_a_file_that_uses_what_the_best_one_defines_is_found_and_says_so(tmp_pat
     write(tmp_path, {**FILLER, **files})
     found = evidence(tmp_path, "coupon").files
     assert paths(found) == ["src/coupon.py", "src/till.py"]
-    assert found[1].reasons == ("it holds rare names of the best files",)
+    assert found[1].reasons == ("it contains rare names of the best files",)
 
 
 def test_an_example_stands_after_the_source_that_it_shows(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_what_the_text_writes_as_code_is_looked_for_in_files(tmp_path: Path) -> 
     )
     found = evidence(tmp_path, "loss", description="it stops with --keep-going").files
     assert [
-        item.path for item in found if "it holds what the text writes as code" in item.reasons
+        item.path for item in found if "it contains what the text writes as code" in item.reasons
     ] == ["src/steps.py"]
 
 

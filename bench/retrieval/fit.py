@@ -42,7 +42,7 @@ CLEANED = (
 KEPT = (
     CLEANED,
     "calls traced",
-    "code held",
+    "code contained",
 )  # cleaned messages lack them: among sources they stay as they are
 OF_REPORTS = fusion.REPORT_SIGNALS | {"title in its past"}  # short texts are a title
 TABLE = Path(weights.__file__)

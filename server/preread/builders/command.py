@@ -23,8 +23,8 @@ MIN_VERSION = (2, 1, 110)  # the oldest on which the permissions below were seen
 RESTRICTED = (2, 1, 248)  # first with --restricted: file tools stay in the working directory
 PROMPTS = (2, 1, 259)  # first with --permission-prompts
 
-# Files that hold secrets, as .gitignore patterns, in any folder and any letter case. Grep and Glob
-# skip them too.
+# Files that contain secrets, as .gitignore patterns, in any folder and any letter case. Grep and
+# Glob skip them too.
 SECRETS = (
     ".env*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore",
     "*.kdbx", "*.ppk", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".npmrc", ".yarnrc.yml",
@@ -36,7 +36,7 @@ SECRETS = (
     "**/.docker/config.json", "**/.claude/settings*.json",
 )  # fmt: skip
 # Keeps the project's and the person's own context out of the child's prompt. Some of it is repeated
-# in SETTINGS below, because a given version may know only one of the two.
+# in SETTINGS below, because some versions know only one of the two.
 QUIET = {
     # `@/etc/passwd` in a ticket would put that file into the prompt.
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
@@ -228,7 +228,7 @@ def _any_case(pattern: str) -> str:
 
 
 def _environ(services: Services) -> dict[str, str]:
-    """What the child is given. The program may be a script that looks up its interpreter."""
+    """The child's environment. The program may be a script that looks up its interpreter."""
     child_variables = {**DEFAULTS, **login.variables(services.program_environ)}
     # As long as a server may take to start, the first turn waits for it: by default 5 s.
     return {**child_variables, "MCP_CONNECT_TIMEOUT_MS": child_variables["MCP_TIMEOUT"], **QUIET}

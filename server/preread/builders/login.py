@@ -1,4 +1,4 @@
-"""The person's login to Claude Code: which of their settings and variables the child is given.
+"""The person's login to Claude Code: which of their settings and variables the child gets.
 
 The child loads no settings file (`--setting-sources ""`), so nobody's hooks, plugins or permissions
 reach it. A login that the program keeps itself still works; one that lives in the person's settings
@@ -61,7 +61,7 @@ def state_file(environ: Mapping[str, str]) -> Path:
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file; empty when there is none, which is how Claude Code treats it.
 
-    The same goes for what is no file: reading from a pipe would wait for somebody who writes.
+    The same is true of anything but a regular file: reading a pipe would wait for a writer.
     """
     try:
         data = plain_bytes(path, follows_links=True) or b""

@@ -115,7 +115,7 @@ def _title(rest: str) -> str:
 
 
 def doi_of(document: Document) -> str:
-    """The document's own DOI, if it is given before the text starts."""
+    """The document's own DOI, if it comes before the text."""
     if doi := document.about.get("doi"):
         return doi
     head = [*document.about.values(), *(line for part in document.parts[:1] for line in part.lines)]

@@ -38,7 +38,7 @@ class Paper(NamedTuple):
 def entities(
     papers: Iterable[Paper], terms: Vocabulary, threshold: float, tell: Tell
 ) -> list[Entity]:
-    """The documents' entities, each once, by the rule of highest confidence; also given `terms`."""
+    """The documents' entities, each once, by the most confident rule; also those in `terms`."""
 
     def every() -> Iterator[Entity]:
         for paper in papers:

@@ -137,7 +137,7 @@ def _git_tokens(glob: str) -> Iterator[str]:
 
 
 def _stars(glob: str, start: int, end: int) -> tuple[str, int]:
-    """The wildcard that some stars are, and where the glob goes on.
+    """The wildcard of a run of stars, and where the glob continues.
 
     Git compares the text before the first wildcard by itself, so what follows it begins anew.
     """

@@ -120,7 +120,7 @@ def _in_a_process(
 
 
 def _explained(fault: Fault, given: Mapping[str, object]) -> PrereadError:
-    """The error for a person: file, line, name, and the known name that may have been meant."""
+    """The error for a person: file, line, name, and the known name that is most similar."""
     import difflib
 
     place = f"{fault.shown} line {fault.line}" if fault.line else fault.shown

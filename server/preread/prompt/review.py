@@ -23,7 +23,7 @@ MAX_LINES, MAX_CHARACTERS, MAX_LINE = 120, 20_000, 400
 def review_message(problems: Iterable["Problem"], drafts: Path | None = None) -> str:
     """What to tell a builder whose drafts fail the check; empty without problems.
 
-    A builder that has not drafted them is given their location: `drafts`.
+    `drafts` says where they are, for a builder that has not drafted them.
     """
     every = list(dict.fromkeys(plain_line(str(problem), MAX_LINE) for problem in problems))
     if not every:

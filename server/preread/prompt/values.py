@@ -93,7 +93,7 @@ class _SecretFilter:
         self.credentials, self.removed = credentials, 0
 
     def remove(self, text: str) -> str:
-        """The text without lines that contain a secret; all of it goes if one spans lines."""
+        """The text without lines that contain a secret; empty if one spans several lines."""
         if not self.credentials.found(text):
             return text
         every = text.split("\n")

@@ -1,4 +1,4 @@
-"""The variables that a template is given: a documented, versioned list."""
+"""The variables of a template: a documented, versioned list."""
 
 from typing import NamedTuple
 

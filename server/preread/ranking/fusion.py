@@ -57,14 +57,14 @@ class Signal(NamedTuple):
 FIRST_PASS: tuple[Signal, ...] = (
     Signal("words said", text.words_said),
     Signal("words in its path", text.words_in_path),
-    Signal("words held", text.words_held),
-    Signal("rare words held", text.rare_words_held),
+    Signal("words contained", text.words_contained),
+    Signal("rare words contained", text.rare_words_contained),
     Signal("words defined", text.words_defined),
     Signal("own name", names.own_name),
     Signal("files named", mentions.files_named, "the text names it"),
     Signal("calls traced", mentions.calls_traced, "a trace of calls in the text leads there"),
     Signal("names defined", mentions.names_defined, "it defines a name of the text"),
-    Signal("code held", mentions.code_held, "it holds what the text writes as code"),
+    Signal("code contained", mentions.code_contained, "it contains what the text writes as code"),
     Signal(
         "similar messages", commits.similar_messages, "past commits with these words changed it"
     ),
@@ -80,7 +80,7 @@ FIRST_PASS: tuple[Signal, ...] = (
 SECOND_PASS: tuple[Signal, ...] = (  # these start from the best files of the first pass
     Signal("imported by the best", imports.imported_by_best, "the files above import it"),
     Signal("same folder", names.same_folder),
-    Signal("names used", uses.names_used, "it holds rare names of the best files"),
+    Signal("names used", uses.names_used, "it contains rare names of the best files"),
     Signal("dense passages", passages.dense_passages),
     Signal("dense passages for the title", passages.dense_passages_for_title),
     Signal(
@@ -172,7 +172,7 @@ def _reasons(
     in_path = [asked[stem] for stem in asked if stem in words.stems(path)]
     others = [term.word for term in lookup.terms if row in term.rows and term.word not in in_path]
     holds = {
-        "its path holds": in_path,
+        "its path contains": in_path,
         "it defines": _defined(defines, asked.keys(), set(map(words.stem, query.feature))),
         "it mentions": others,
     }

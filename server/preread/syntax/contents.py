@@ -143,7 +143,7 @@ class ContentReader:
             frame.keywords.append(self.source.fold(entry.node).strip("'\":"))
 
     def _frame_at(self, offset: int) -> _Frame | None:
-        """The call that has the given offset in its arguments."""
+        """The call whose arguments contain an offset."""
         frame = self._open_frames[-1] if self._open_frames else None
         return frame if frame is not None and frame.found and frame.begin <= offset else None
 

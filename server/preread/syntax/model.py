@@ -31,7 +31,7 @@ class TestCase(NamedTuple):
     start: int
     end: int
     group: str  # class name, or "describe > describe"
-    params: tuple[str, ...]  # fixtures asked for
+    params: tuple[str, ...]  # requested fixtures
     markers: tuple[str, ...]  # decorators, ".skip", "t.Skip(…)" and the like, as written
 
 

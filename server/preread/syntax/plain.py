@@ -221,8 +221,8 @@ def _names_by_line(outline: Outline) -> dict[int, str]:
 
 
 def _closing(line: str, opening: int) -> int:
-    """The offset after the bracket that closes the one at `opening`, or the line's end; looks 400
-    characters far.
+    """The offset after the bracket that closes the one at `opening`, within 400 characters; else
+    that limit or the line's end.
     """
     depth = 0
     for at in range(opening, min(len(line), opening + 400)):

@@ -14,7 +14,7 @@ MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; routes in one fact
 MAX_LINES = 10  # from the beginning of a call to its address
 ADDRESS = re.compile(r"/[\w\-./{}:<>\[\]$*]*[A-Za-z][\w\-./{}:<>\[\]$*]*")
 DECORATED = re.compile(r"@([\w.]+)\(\s*(?:\w+\s*=\s*)?[\"']([^\"']+)[\"']")
-# HTTP's methods, and what routers and browsers call the rest.
+# HTTP's methods, and other functions of routers and browsers that take an address.
 VERBS = frozenset(
     "get post put patch delete head options route mapping path handle mount redirect navigate goto"
     " visit".split()

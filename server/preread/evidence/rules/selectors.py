@@ -13,7 +13,7 @@ from preread.evidence.view import View
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; values in one fact
 MAX_VALUE = 60  # characters
-# What the testing libraries of browsers look for, written alike in JSX, HTML and templates.
+# The attributes by which browser tests find elements, in JSX, HTML and templates.
 ATTRIBUTE = re.compile(
     r"(?<![\w-])(data-test[\w-]*|data-cy|data-qa|aria-label|placeholder)=[\"']([^\"'{}<>`$]+)[\"']"
 )

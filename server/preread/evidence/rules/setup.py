@@ -14,7 +14,7 @@ MAX_FILES, MAX_HOOKS, MAX_CALLS = 3, 3, 4  # files; hooks of the first one; call
 MAX_STUBS = 4
 ABOVE = 40  # lines from a hook's name to the first call inside
 MIN_TESTS = 2  # that replace the same, for it to be how it is done here
-NO_HOOK = re.compile(r"after|tear|fixture:", re.IGNORECASE)  # it cleans up, or has to be asked for
+NO_HOOK = re.compile(r"after|tear|fixture:", re.IGNORECASE)  # it cleans up, or must be requested
 REPLACING = frozenset({"mock", "doMock", "spyOn", "stub"})
 
 
@@ -75,7 +75,7 @@ def _configured(view: View, file: FileView) -> list[FileView]:
 
 
 def _autouse(file: FileView, score: float) -> Iterator[Found]:
-    """Fixtures that run without being asked for."""
+    """Fixtures that run without being requested."""
     for symbol in file.outline.symbols:
         if not any("autouse" in decorator for decorator in symbol.decorators):
             continue

@@ -154,5 +154,5 @@ def _modules(root: str, inner: str) -> str:
 
 
 def _is_own_target(manifest: dict[str, Any], inner: str) -> bool:
-    """Whether Cargo makes a target of the file: those right in tests/, unless the manifest turns that off."""
+    """Whether Cargo makes a target of the file: right in tests/, unless the manifest forbids it."""
     return inner.count("/") == 1 and table(manifest, "package").get("autotests") is not False

@@ -55,7 +55,7 @@ def _names(target: Target) -> str:
 
 
 def _tags(target: Target) -> tuple[str, tuple[str, Proof] | None]:
-    """The flag for the build tags that the file needs, and the line that asks for them."""
+    """The flag for the build tags that the file needs, and the line that requires them."""
     for number, line in enumerate(target.tree.lines(target.test) or (), 1):
         if line.startswith("package "):
             break

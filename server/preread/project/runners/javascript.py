@@ -251,7 +251,7 @@ def _arguments(choice: Choice) -> list[str]:
 
 
 def _variables(call: str) -> str:
-    """The environment that a call is given, quoted as dossiers can show it."""
+    """The environment variables set for a call, quoted so that dossiers can show them."""
     found = ((one[1], one[2], one[3] or one[4] or "") for one in VARIABLE.finditer(call))
     return "".join(f"{name}{shell(quoted) if quoted else bare} " for name, bare, quoted in found)
 

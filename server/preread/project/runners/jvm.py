@@ -41,7 +41,7 @@ def _proof(target: Target, path: str, *patterns: re.Pattern[str]) -> Proof:
 
 
 def gradle(target: Target) -> Command | None:
-    """The task of the nearest build file's module; none where its name cannot be determined."""
+    """The task of the nearest build file's module; none if its name is unknown."""
     for folder, path in nearest(target, *BUILDS, *_named_builds(target)):
         home = _settings_folder(target, folder)
         module = _module(target, home, folder)

@@ -89,7 +89,7 @@ def _resolve(search: Search, named: Iterable[Named]) -> Iterator[tuple[Named, in
 
 
 def _can_end(path: str, suffix: str) -> bool:
-    """Whether a file can be meant by a name with this suffix: `model.keras` is not `model.py`."""
+    """Whether a name with this suffix can mean a file: `model.keras` does not mean `model.py`."""
     own = path.rpartition(".")[2].lower()
     return not suffix or own == suffix or {own, suffix} <= SCRIPT_SUFFIXES
 
@@ -132,7 +132,7 @@ def _names(text: str) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda item: -item[1])[:MAX_NAMES])
 
 
-def code_held(search: Search) -> dict[str, float]:
+def code_contained(search: Search) -> dict[str, float]:
     """Files that contain what the text writes as code: names, quotes, command options."""
     found: dict[str, float] = {}
     sql = "SELECT rowid FROM words WHERE words MATCH ?"

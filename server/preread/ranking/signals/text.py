@@ -25,14 +25,14 @@ def words_in_path(search: Search) -> dict[str, float]:
     return found
 
 
-def words_held(search: Search) -> dict[str, float]:
+def words_contained(search: Search) -> dict[str, float]:
     """How many different words a file contains, so that one frequent word cannot dominate."""
     most = max((held.bm25 for held in search.held.values()), default=1.0) or 1.0
     return {path: held.words + 0.5 * held.bm25 / most for path, held in search.held.items()}
 
 
-def rare_words_held(search: Search) -> dict[str, float]:
-    """The same as `words_held`, with each word weighted by its rarity."""
+def rare_words_contained(search: Search) -> dict[str, float]:
+    """The same as `words_contained`, with each word weighted by its rarity."""
     return {path: held.rarity for path, held in search.held.items()}
 
 
