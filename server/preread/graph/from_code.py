@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from preread.graph.from_facts import CODE
@@ -15,7 +15,7 @@ from preread.graph.writer import Key, Writer, file_node, node_of_test
 from preread.index import imports, indexer
 from preread.index.analysis import AnalysisCache
 from preread.services import Services
-from preread.syntax import Outline, Symbol, TestCase
+from preread.syntax import Call, Outline, Symbol, TestCase
 
 if TYPE_CHECKING:
     from preread.graph.model import EdgeKind
@@ -246,16 +246,21 @@ class _Code:
         elsewhere = {name: file for file in reversed(imported) for name in file.names}
         text = self.tree.text(self.path) or ""
         for call in self.cache.details(self.path, text).calls[:MAX_CALLS]:
-            match = LAST_NAME.search(call.callee)
             caller = self._around(call.line)
-            if match is None or caller is None:
-                continue
-            target = self.own.get(match[1])
-            if target is None and match[1] in elsewhere:
-                target = self._symbol(elsewhere[match[1]].path, match[1])
-            if target is not None:
+            target = self._callee(call, elsewhere) if caller is not None else None
+            if caller is not None and target is not None:
                 kind: EdgeKind = "tests" if caller in self.tests else "calls"
                 self.writer.edge(caller, kind, target, f"{self.path}:{call.line}")
+
+    def _callee(self, call: Call, elsewhere: Mapping[str, _File]) -> int | None:
+        """The row of the definition that a call means by its last name."""
+        match = LAST_NAME.search(call.callee)
+        if match is None:
+            return None
+        name, target = match[1], self.own.get(match[1])
+        if target is None and name in elsewhere:
+            return self._symbol(elsewhere[name].path, name)
+        return target
 
     def _symbol(self, path: str, name: str) -> int | None:
         """A symbol of another file, which is added to the graph."""
@@ -269,25 +274,23 @@ class _Code:
         return row
 
     def _tested(self, imported: list[_File]) -> None:
-        """The tests that import the file, and what it imports if it is a test."""
+        """The sources that the file imports if it is a test, else the tests that import it."""
         file_row = self.writer.node(file_node(self.path))
-        connection = self.writer.connection
         if self.file is None:
             return
         if self.file.role == "test":
-            for file in imported:
-                if file.role == "source":
-                    self.writer.edge(
-                        file_row, "tests", self.writer.node(file_node(file.path)), self.path
-                    )
-            return
-        importing = (
-            _indexed(connection, "id", row)
-            for row in sorted(imports.importers_of(connection, self.file.row))
-        )
-        tests = [one.path for one in importing if one is not None and one.role == "test"]
-        for path in tests[:MAX_IMPORTS]:
-            self.writer.edge(self.writer.node(file_node(path)), "tests", file_row, path)
+            sources = [file.path for file in imported if file.role == "source"]
+            for path in sources:
+                self.writer.edge(file_row, "tests", self.writer.node(file_node(path)), self.path)
+        else:
+            for path in self._importing_tests(self.file)[:MAX_IMPORTS]:
+                self.writer.edge(self.writer.node(file_node(path)), "tests", file_row, path)
+
+    def _importing_tests(self, file: _File) -> list[str]:
+        connection = self.writer.connection
+        rows = sorted(imports.importers_of(connection, file.row))
+        found = (_indexed(connection, "id", row) for row in rows)
+        return [one.path for one in found if one is not None and one.role == "test"]
 
 
 def symbol_node(path: str, symbol: Symbol) -> Key:

@@ -4,7 +4,7 @@ import hashlib
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -89,16 +89,19 @@ def _together(writer: Writer, found: _History, path: str) -> None:
     commits = [one for one in found.by_file[path] if len(one.paths) <= SMALL][:MAX_OWN]
     if len(commits) < MIN_OWN:
         return
-    counts = Counter(other for one in commits for other in one.paths if other != path)
-    min_shared = max(MIN_SHARED, SHARE * len(commits))
-    often = [
-        one for one in counts.most_common() if one[1] >= min_shared and one[0] in found.indexed
-    ]
-    for other, count in often[:MAX_PARTNERS]:
+    for other, count in _partners(found, path, commits):
         latest = next(one for one in commits if other in one.paths)
         first, second = (writer.node(file_node(each)) for each in sorted((path, other)))
         share = count / len(commits)
         writer.edge(first, "changed-with", second, f"commit:{latest.sha[:9]}", confidence=share)
+
+
+def _partners(found: _History, path: str, commits: Sequence[PastCommit]) -> list[tuple[str, int]]:
+    """The files that most of a file's commits changed, too, and how many did, most first."""
+    counts = Counter(other for one in commits for other in one.paths if other != path)
+    min_shared = max(MIN_SHARED, SHARE * len(commits))
+    often = [(other, count) for other, count in counts.most_common() if count >= min_shared]
+    return [one for one in often if one[0] in found.indexed][:MAX_PARTNERS]
 
 
 def _fixes(writer: Writer, found: _History, path: str) -> None:
@@ -144,11 +147,12 @@ def _failed(writer: Writer, found: _History, past: Past) -> None:
         writer.edge(test, "failed-in", writer.node(failure, known_best=True), source)
     for bad, good in pairwise(past.tries):
         if bad.run and bad.verdict == "failed" and good.verdict == "passed":
-            between = [
-                one.sha
-                for one in found.by_file[past.file]
-                if one.sha in found.logged and bad.at < found.logged[one.sha].at <= good.at
-            ]
-            if len(between) <= MAX_FIX_COMMITS:
+            fixes = _commits_between(found, past.file, bad.at, good.at)
+            if len(fixes) <= MAX_FIX_COMMITS:
                 failure = Key(f"failure:{bad.run}", "failure", bad.run)
-                _fixed(writer, found, failure, between)
+                _fixed(writer, found, failure, fixes)
+
+
+def _commits_between(found: _History, path: str, after: float, until: float) -> list[str]:
+    commits = (one.sha for one in found.by_file[path] if one.sha in found.logged)
+    return [sha for sha in commits if after < found.logged[sha].at <= until]

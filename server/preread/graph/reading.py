@@ -163,11 +163,18 @@ def around(
     shown = rows[: part.limit][part.begin : part.end]
     within = Wanted(edges=between, direction="out", confidence=steps[0].confidence)
     links = list(_links(connection, shown, within))
-    if part.begin:  # and the edges from nodes of earlier pages
-        inside = set(shown)
-        into = _links(connection, shown, within._replace(direction="in"))
-        links += [one for one in into if one.source not in inside]
+    if part.begin:
+        links += _links_from_outside(connection, shown, within)
     return _part(connection, rows, links, part)
+
+
+def _links_from_outside(
+    connection: sqlite3.Connection, shown: Sequence[int], within: Wanted
+) -> Iterator[_Link]:
+    """The edges to nodes of a page from those of other pages."""
+    inside = set(shown)
+    into = _links(connection, shown, within._replace(direction="in"))
+    return (one for one in into if one.source not in inside)
 
 
 def _part(

@@ -25,19 +25,22 @@ class Exclusions:
 
     def treatment(self, path: str) -> Treatment:
         """How to index a file, as far as its path decides it."""
-        kind, own = left_out(path), False
-        if self._attributes:
-            declared = self._attributes.of(path)
-            kind, own = (
-                _declared_kind(declared) or ("" if declared.get(kind) is False else kind),
-                False in declared.values(),
-            )
+        kind, is_own = self._classified(path)
         if any(glob.fullmatch(path) for glob in self._globs) or kind in self._kinds:
             role = own_role(path)
             return Treatment("source" if role in {"data", "config"} else role, "+")
         if kind:
             return Treatment("generated", "-")
-        return Treatment(own_role(path), "+" if own else self._by_text)
+        return Treatment(own_role(path), "+" if is_own else self._by_text)
+
+    def _classified(self, path: str) -> tuple[str, bool]:
+        """The kind of an excluded file, else "", and whether the project declares it its own."""
+        kind = left_out(path)
+        if not self._attributes:
+            return kind, False
+        declared = self._attributes.of(path)
+        by_path = "" if declared.get(kind) is False else kind
+        return _declared_kind(declared) or by_path, False in declared.values()
 
 
 def _declared_kind(declared: dict[str, bool]) -> str:

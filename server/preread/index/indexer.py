@@ -194,20 +194,16 @@ def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _R
             [(*item.stat, old[item.path]) for item in same],
         )
         _forget(connection, [old[item.path] for item in read if item.path in old])
-        db.insert(
-            connection,
-            "files (id, path, size, mtime, trusted, digest, treatment, role, names, defines)",
-            [
-                (item.row, item.path, *item.stat, item.role, item.names, item.defines)
-                for item in read
-            ],
-        )
-        db.insert(
-            connection,
-            "words (rowid, path, defs, body)",
-            [(item.row, words.bag(item.path), item.defs, item.body) for item in read],
-        )
-        imports.insert(connection, [(item.row, item.modules) for item in read])
+        _insert(connection, read)
+
+
+def _insert(connection: sqlite3.Connection, read: list[Read]) -> None:
+    files = [(one.row, one.path, *one.stat, one.role, one.names, one.defines) for one in read]
+    columns = "id, path, size, mtime, trusted, digest, treatment, role, names, defines"
+    db.insert(connection, f"files ({columns})", files)
+    bags = [(one.row, words.bag(one.path), one.defs, one.body) for one in read]
+    db.insert(connection, "words (rowid, path, defs, body)", bags)
+    imports.insert(connection, [(one.row, one.modules) for one in read])
 
 
 def _forget(connection: sqlite3.Connection, ids: list[int]) -> None:

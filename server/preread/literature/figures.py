@@ -6,8 +6,9 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from preread.infra.xml_text import clean
-from preread.literature.network import Network
+from preread.literature.network import Link, Network
 
+Point = tuple[float, float]
 WIDTH, ROW, LABEL, MARGIN = 760, 24, 380, 20  # pixels
 MAX_LABEL = 48  # characters
 RADIUS = 190  # of the circle that nodes are on
@@ -52,25 +53,14 @@ def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
     """
     height = 2 * (RADIUS + 2 * MARGIN)
     middle = (WIDTH / 2, height / 2)
-    places = {}
-    for number, one in enumerate(shown):
-        angle = 2 * math.pi * number / len(shown)
-        x, y = middle[0] + RADIUS * math.cos(angle), middle[1] + RADIUS * math.sin(angle)
-        places[one.place] = (round(x, 1), round(y, 1))
+    places = _on_circle(middle, [one.place for one in shown])
     links = [one for one in found.edges if {one.source, one.target} <= set(places)]
-    said = [
+    texts = [
         f"{found.nodes[one.source].name} {one.kind} {found.nodes[one.target].name}" for one in links
     ]
-    root = _svg(height + ROW, title, "; ".join(said) or "No relations between these.")
-    for link, text in zip(links, said, strict=True):
-        (x, y), (to_x, to_y) = places[link.source], places[link.target]
-        ends = {"x1": str(x), "y1": str(y), "x2": str(to_x), "y2": str(to_y)}
-        look = {} if link.kind in STATED else {"stroke-dasharray": "3 3", "stroke-opacity": "0.6"}
-        line = ET.SubElement(root, "line", {**ends, "stroke": "#5c6670", **look})
-        ET.SubElement(line, "title").text = clean(f"{text} ({', '.join(link.sources)})")
-        if link.kind in STATED:
-            at = {"x": f"{(x + to_x) / 2:g}", "y": f"{(y + to_y) / 2 - 3:g}", "fill": "#5c6670"}
-            ET.SubElement(root, "text", {**at, "text-anchor": "middle"}).text = link.kind
+    root = _svg(height + ROW, title, "; ".join(texts) or "No relations between these.")
+    for link, text in zip(links, texts, strict=True):
+        _line(root, link, text, places[link.source], places[link.target])
     for one in shown:
         x, y = places[one.place]
         dot = {"cx": str(x), "cy": str(y), "r": "6", "fill": _colour(found, one)}
@@ -80,6 +70,28 @@ def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
         ET.SubElement(root, "text", {**at, "text-anchor": side}).text = _label(found, one, 24)
     _legend(root, dict.fromkeys(found.nodes[one.place].kind for one in shown), height)
     return ET.tostring(root, encoding="unicode")
+
+
+def _on_circle(middle: Point, nodes: Sequence[int]) -> dict[int, Point]:
+    """A point for each node, at equal distances, clockwise from the right."""
+    places = {}
+    for number, node in enumerate(nodes):
+        angle = 2 * math.pi * number / len(nodes)
+        x, y = middle[0] + RADIUS * math.cos(angle), middle[1] + RADIUS * math.sin(angle)
+        places[node] = (round(x, 1), round(y, 1))
+    return places
+
+
+def _line(root: ET.Element, link: Link, text: str, start: Point, end: Point) -> None:
+    """A relation: solid and labelled if it is stated, else dashed."""
+    (x, y), (to_x, to_y) = start, end
+    ends = {"x1": str(x), "y1": str(y), "x2": str(to_x), "y2": str(to_y)}
+    look = {} if link.kind in STATED else {"stroke-dasharray": "3 3", "stroke-opacity": "0.6"}
+    line = ET.SubElement(root, "line", {**ends, "stroke": "#5c6670", **look})
+    ET.SubElement(line, "title").text = clean(f"{text} ({', '.join(link.sources)})")
+    if link.kind in STATED:
+        at = {"x": f"{(x + to_x) / 2:g}", "y": f"{(y + to_y) / 2 - 3:g}", "fill": "#5c6670"}
+        ET.SubElement(root, "text", {**at, "text-anchor": "middle"}).text = link.kind
 
 
 def _legend(root: ET.Element, kinds: Iterable[str], y: float) -> None:

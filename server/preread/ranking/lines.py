@@ -1,6 +1,5 @@
 """Find the lines of a ranked file that a request is about, by their words, names and neighbours."""
 
-import math
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from preread.index import words
 from preread.ranking.parts import Part, split
 from preread.ranking.query import Query
+from preread.ranking.search import rarity
 from preread.syntax import Outline
 
 MAX_SPANS, MAX_PARTS = 5, 7  # of a file: adjacent parts merge into one span
@@ -44,19 +44,10 @@ class SpanFinder:
         for word, weight in query.weights.items():
             stem = words.stem(word)
             self._weights[stem] = max(weight, self._weights.get(stem, 0.0))
-        # A word starts with its stem, except that a final `y` may have been `i`: `queries`.
-        held = {
-            stem[:-1] if stem.endswith("y") and len(stem) > 1 else stem for stem in self._weights
-        }
-        self._prefixes = [
-            one for one in held if not any(other != one and other in one for other in held)
-        ]
-        self._phrases = list(
-            dict.fromkeys(m[1] for m in PHRASE.finditer(text) if not m[1].isalnum())
-        )[:MAX_QUOTED]
-        self._places = list(dict.fromkeys((m[1], int(m[2])) for m in PLACE.finditer(text)))[
-            :MAX_QUOTED
-        ]
+        self._prefixes = _prefixes(self._weights)
+        phrases = dict.fromkeys(m[1] for m in PHRASE.finditer(text) if not m[1].isalnum())
+        places = dict.fromkeys((m[1], int(m[2])) for m in PLACE.finditer(text))
+        self._phrases, self._places = [*phrases][:MAX_QUOTED], [*places][:MAX_QUOTED]
         self._by_identifier: dict[str, AbstractSet[str]] = {}
         self._by_name: dict[str, AbstractSet[str]] = {}
 
@@ -83,8 +74,8 @@ class SpanFinder:
             if (part := file.part_at(number)) is not None:
                 counts = part.counts
                 for identifier in file.identifiers(number):
-                    held = known.get(identifier)
-                    for stem in self._stems_in(identifier) if held is None else held:
+                    stems = known.get(identifier)
+                    for stem in self._stems_in(identifier) if stems is None else stems:
                         counts[stem] = counts.get(stem, 0) + 1
 
     def _stems_in(self, identifier: str) -> AbstractSet[str]:
@@ -103,8 +94,8 @@ class SpanFinder:
     def _score_words(self, file: "_SearchedFile") -> None:
         """BM25 of the request's stems over the parts of this file."""
         parts = file.parts
-        held = Counter(stem for part in parts for stem in part.counts)
-        worth = {stem: self._weights[stem] * _rarity(len(parts), n) for stem, n in held.items()}
+        in_parts = Counter(stem for part in parts for stem in part.counts)
+        worth = {stem: self._weights[stem] * rarity(len(parts), n) for stem, n in in_parts.items()}
         average = sum(part.length for part in parts) / max(len(parts), 1)
         for part in parts:
             norm = K1 * (1 - B + B * part.length / average)
@@ -136,7 +127,7 @@ class SpanFinder:
                 if (part := file.part_at(n)) is not None
             }
             for part in found:
-                part.score += QUOTE * _rarity(len(file.parts), len(found))
+                part.score += QUOTE * rarity(len(file.parts), len(found))
 
 
 class _SearchedFile:
@@ -171,14 +162,19 @@ class _SearchedFile:
         return self.parts[place] if place >= 0 and number <= self.parts[place].end else None
 
 
-def _rarity(total: int, held: int) -> float:
-    return math.log(1 + (total - held + 0.5) / (held + 0.5))
-
-
 def _score_neighbours(file: _SearchedFile) -> None:
     scores = [0.0, *(part.score for part in file.parts), 0.0]
     for place, part in enumerate(file.parts):
         part.score += NEIGHBOUR * max(scores[place], scores[place + 2])
+
+
+def _prefixes(stems: Iterable[str]) -> list[str]:
+    """The texts of which every word with one of these stems contains one.
+
+    A word starts with its stem, except that a final `y` may have been `i`: `queries`.
+    """
+    starts = {stem[:-1] if stem.endswith("y") and len(stem) > 1 else stem for stem in stems}
+    return [one for one in starts if not any(one != other and other in one for other in starts)]
 
 
 def first_spans(definitions: Iterable[tuple[int, int, str]]) -> list[Span]:

@@ -211,18 +211,18 @@ class Search:
         return {row: paths for row, paths in found.items() if paths}
 
     @cached_property
-    def held(self) -> dict[str, Match]:
+    def matches(self) -> dict[str, Match]:
         """The match of each file that contains any of the words."""
         found: dict[str, Match] = {}
         for term in self.terms:
             rows = [(self.paths[row], fill) for row, fill in term.rows.items() if row in self.paths]
             rare = rarity(len(self.paths), len(rows)) * term.weight
             for path, fill in rows:
-                if (held := found.get(path)) is None:
-                    held = found[path] = Match()
-                held.bm25 += rare * fill
-                held.words += term.weight
-                held.rarity += rare
+                if (match := found.get(path)) is None:
+                    match = found[path] = Match()
+                match.bm25 += rare * fill
+                match.words += term.weight
+                match.rarity += rare
         return found
 
     def in_path(self, wanted: Set[str]) -> dict[str, list[str]]:
@@ -256,8 +256,8 @@ def whole_stem(word: str) -> str:
     return words.stem(word.strip("_$").lower())
 
 
-def rarity(total: int, held: int) -> float:
-    return math.log(1 + (total - held + 0.5) / (held + 0.5))
+def rarity(total: int, containing: int) -> float:
+    return math.log(1 + (total - containing + 0.5) / (containing + 0.5))
 
 
 def quoted(word: str) -> str:

@@ -65,8 +65,8 @@ def _best(blocks: list[dict[str, int]], worth: Mapping[str, float]) -> float:
     for n, (block, after) in enumerate(zip(blocks, [*blocks[1:], {}], strict=True)):
         score = 0.0
         for stem in sorted((block.keys() | after.keys()) & worth.keys()):
-            held = block.get(stem, 0) + after.get(stem, 0)
-            score += worth[stem] * held * (K1 + 1) / (held + K1)
+            count = block.get(stem, 0) + after.get(stem, 0)
+            score += worth[stem] * count * (K1 + 1) / (count + K1)
         scores.append((score, n))
     taken: set[int] = set()
     total = 0.0

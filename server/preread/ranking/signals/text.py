@@ -6,7 +6,7 @@ PATH_WEIGHT = 1.0  # relative to the same word in the text
 
 
 def words_said(search: Search) -> dict[str, float]:
-    found = {path: held.bm25 for path, held in search.held.items()}
+    found = {path: match.bm25 for path, match in search.matches.items()}
     for path, score in words_in_path(search).items():
         found[path] = found.get(path, 0.0) + PATH_WEIGHT * score
     return found
@@ -27,13 +27,13 @@ def words_in_path(search: Search) -> dict[str, float]:
 
 def words_contained(search: Search) -> dict[str, float]:
     """How many different words a file contains, so that one frequent word cannot dominate."""
-    most = max((held.bm25 for held in search.held.values()), default=1.0) or 1.0
-    return {path: held.words + 0.5 * held.bm25 / most for path, held in search.held.items()}
+    most = max((match.bm25 for match in search.matches.values()), default=1.0) or 1.0
+    return {path: match.words + 0.5 * match.bm25 / most for path, match in search.matches.items()}
 
 
 def rare_words_contained(search: Search) -> dict[str, float]:
     """The same as `words_contained`, with each word weighted by its rarity."""
-    return {path: held.rarity for path, held in search.held.items()}
+    return {path: match.rarity for path, match in search.matches.items()}
 
 
 def words_defined(search: Search) -> dict[str, float]:
