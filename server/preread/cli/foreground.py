@@ -92,7 +92,7 @@ class LatestProgress:
     async def report(self, message: str, done: float, total: float) -> None:
         self.reported.set()
         if self.is_logged and message != self.message:
-            with suppress(OSError, ValueError):  # the reader is gone
+            with suppress(OSError, ValueError):  # the reader has closed the pipe
                 sys.stderr.write(f"{terminal.progress(message, done, total)}\n")
                 sys.stderr.flush()
         self.message, self.done, self.total = message, done, total

@@ -69,7 +69,7 @@ class _Tree:
         )
 
     def _most_cited(self, facts: "list[Node]") -> "list[Node]":
-        """What facts cite; not the definitions and tests, which stand under their files."""
+        """What facts cite, without definitions and tests, which are listed under their files."""
         times: dict[str, int] = defaultdict(int)
         for fact in facts:
             for edge in self.out[fact.id]:

@@ -46,7 +46,7 @@ QUOTING = (
     "workflow.readiness", "knowledge.capture", "session.who_is_here", "documents.load",
     "documents.read", "builds.list", "agent.execute", "workflow.execute",
 )  # fmt: skip
-# What these print is Preread's own, or what was given on the command line, beside names and paths.
+# These print Preread's own text, arguments of the command line, names and paths.
 OWN = (
     "context.status", "context.check", "context.wrong", "context.remove", "integrity.repair",
     "graph.save",

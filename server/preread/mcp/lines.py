@@ -25,7 +25,7 @@ STALLED_SECONDS = 60.0  # that a client may leave its answers unread
 async def serve(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Handlers
 ) -> None:
-    """Serve one client until it has closed its input and got its answers, or is gone."""
+    """Serve one client until it has closed its input and got its replies, or disconnects."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
     write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
     unanswered = Unanswered()
@@ -84,7 +84,7 @@ async def _write(
     unanswered: Unanswered,
     scope: anyio.CancelScope,
 ) -> None:
-    """Write answers until the client is gone or stops reading, which ends the connection."""
+    """Write replies until the client disconnects or stops reading, which ends the connection."""
     try:
         async with outgoing:
             async for item in outgoing:

@@ -246,7 +246,7 @@ async def serve(
 
             def clean() -> None:
                 jobs.stop()
-                if shutdown.status:  # after a signal nobody waits for answers
+                if shutdown.status:  # after a signal nobody waits for replies
                     scope.cancel()
 
             shutdown.set_cleanup(partial(loop.call_soon_threadsafe, clean))

@@ -1,4 +1,4 @@
-"""Ends a server process at once, whatever its threads are doing, after a bounded clean-up."""
+"""Ends a server process at once, even if threads are busy, after a bounded clean-up."""
 
 import os
 import signal

@@ -52,7 +52,7 @@ RESULTS = (
     "results.json",
     "test-results.json",
 )
-# In the order in which they claim files of the same name.
+# In the order of precedence for files of the same name.
 FRAMEWORKS: tuple[Framework, ...] = (
     Framework("Playwright", SPECS, r"playwright\.config\.[cm]?[jt]s", reports=RESULTS),
     Framework(

@@ -159,7 +159,7 @@ def _record(
         layout = resolve.open_layout(context.start)
         if layout.project.is_dir():
             audit.add(layout, operation.name, params, context.by, outcome, seconds)
-    except PrereadError as error:  # the call's own outcome is what the caller is told
+    except PrereadError as error:  # the caller gets the call's own outcome
         if outcome == "ok":
             sys.stderr.write(f"preread: the audit log lacks a call of {operation.name}: {error}\n")
 

@@ -1,4 +1,4 @@
-"""`evidence`: what a dossier of a feature would be made of."""
+"""`evidence`: what a feature's dossier would be based on."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Asks the hooks what they would do about a path. Only the hooks decide; the package asks them."""
+"""Asks the hooks what they would do about a path: only they decide, so the package runs them."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ class HookAnswer(Model):
 
 
 class Broken(HookAnswer):
-    """What is wrong with a gates file; line 0 stands for the whole file."""
+    """What is wrong with a gates file; line 0 means the whole file."""
 
     line: int
     why: str

@@ -1,4 +1,4 @@
-"""`init --undo`: remove what `init` wrote; what was changed since is copied first."""
+"""`init --undo`: remove what `init` wrote; files that were changed since are backed up first."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -37,7 +37,7 @@ class Row:
     check: str  # how a person sees that the client found it
     # `plain` has command and args; `stdio` a type too; `list` one list of words.
     form: Literal["plain", "stdio", "list"] = "plain"
-    # What the server is told, for clients that may start it elsewhere: ROOT, or their variable.
+    # The project, for clients that may start the server elsewhere: ROOT, or their variable.
     project: str = ""
     passed_on: tuple[str, ...] = ()  # variables that the client would keep from the server
 

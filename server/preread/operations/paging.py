@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from preread.errors import PrereadError
 
-# Unless the caller says how many: items, and their characters as JSON, about 10,000 tokens.
+# Default limits of a page: items, and their characters as JSON, about 10,000 tokens.
 PAGE, MAX_CHARS = 50, 40_000
 MOST = 1000  # items that it may ask for
 CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?-([0-9a-f]{8})")

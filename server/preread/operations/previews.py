@@ -8,7 +8,7 @@ END = "\n\\ No newline at end of file\n"
 
 
 def change(path: str, before: str | None, after: str | None) -> Change:
-    """The change of a text file; None stands for a file that is not there."""
+    """The change of a text file; None means that the file does not exist."""
     inside = path.removeprefix("/")
     lines = difflib.unified_diff(
         (before or "").splitlines(keepends=True),

@@ -21,7 +21,7 @@ class PublishedDossier:
     manifest: Manifest
     texts: dict[str, str]
     edited: tuple[str, ...]
-    warnings: tuple[str, ...] = ()  # says so if it was asked for by an alias
+    warnings: tuple[str, ...] = ()  # says so if the caller used an alias
 
     def parsed(self) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
         """Its files as drafts, and their format errors."""

@@ -1,4 +1,4 @@
-"""What an operation is, and what every operation is given."""
+"""What an operation is, and the context that each one gets."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -78,7 +78,7 @@ def root_of(folder: Path) -> Path:
 
 
 def is_project(root: Path) -> bool:
-    """Whether a root is a project by itself, not only for want of one above it."""
+    """Whether a root is a project itself, not only because there is none above it."""
     return resolve.is_project(root)
 
 
@@ -91,7 +91,7 @@ class Context:
     jobs: "Jobs"
     caller: "Caller"
     reply_cache: ReplyCache[Any] | None = None  # by start and request; only a server has one
-    unchanged: "Unchanged | None" = None  # likewise, and a client in this process
+    unchanged: "Unchanged | None" = None  # the same, and a client in this process
     by: str = PERSON  # for the audit log: `person`, or the name of an agent's client
     window: "Window | None" = None  # of an operation that reads no more than a page; None: all
 

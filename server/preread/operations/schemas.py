@@ -57,7 +57,7 @@ def _generated(
 
 
 def _shortened(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """A schema without what goes without saying: that an optional value is null by default."""
+    """A schema that does not say the obvious: that an optional value is null by default."""
     if isinstance(value, list):
         return [_shortened(inner) for inner in value]
     if not isinstance(value, dict):

@@ -11,7 +11,7 @@ from preread.settings_loading import Origin
 
 
 class SemanticRequest(RequestModel):
-    """It needs nothing."""
+    """Takes no params."""
 
 
 class SemanticReply(Model):

@@ -1,4 +1,4 @@
-"""`regenerate_vectors`: compute the vectors of all remembered facts anew."""
+"""`regenerate_vectors`: compute the vectors of all remembered facts again."""
 
 from preread import meaning
 from preread.operations.memory import entries
@@ -9,7 +9,7 @@ from preread.services import Services
 
 
 class VectorsRequest(RequestModel):
-    """It needs nothing."""
+    """Takes no params."""
 
 
 async def regenerate(context: Context, request: VectorsRequest) -> SemanticReply:  # noqa: ARG001

@@ -266,10 +266,10 @@ def _words(context: Context, face: str) -> wording.Face:
 
 
 def dump(state: State) -> dict[str, Any]:
-    """A state as JSON data: what was given, and what has become of it."""
+    """A state as JSON data: what the caller sent, and its outcome."""
     try:
         data = _dumped(state)
-    except UnicodeEncodeError:  # names of fields, which are from outside
+    except UnicodeEncodeError:  # names of fields come from outside
         named = {name: _with_text_names(getattr(state, name)) for name in state.model_fields_set}
         data = _dumped(state.model_copy(update=named))
     return {"version": state.version, "method": state.method} | data

@@ -1,8 +1,8 @@
-"""Texts of Preread in the words of the face that gets them.
+"""Translates Preread's texts for the face that gets them.
 
-Hints name a call as the command line has it, in backticks: `preread load login`. Other faces get
-their own call in its place, and no option that is in brackets. What only the command line has, or
-what is said to be for a terminal, stays a command.
+Hints name a call as a command in backticks: `preread load login`. Other faces get their own form of
+the call instead, without options in brackets. What only the command line can do, and commands that
+a text describes as for a terminal, stay commands.
 """
 
 import json
@@ -16,7 +16,7 @@ from preread.operations import COMMANDS, REGISTRY
 from preread.operations.registry import Operation
 
 Face = Literal["commands", "tools", "states"]  # the last: HTTP, JSON-RPC, the Python client
-OPTION = re.compile(r" \(`--[^`\n]+`\)")  # how the command line does what a text says
+OPTION = re.compile(r" \(`--[^`\n]+`\)")  # how the command line does what a text describes
 COMMAND = re.compile(r"`preread ([^`\n]+)`( in a terminal)?")
 LOAD, LOAD_TOOL, TOOL = "context.load", "load_context", "context_operation"
 # What is Preread's own text in a reply, and what a reply repeats or quotes.

@@ -44,7 +44,7 @@ async def suite(context: Context, services: Services, given: str | None) -> Suit
         f"{proof.proof.path}, line {proof.proof.start}, says that the tests are run by "
         f"`{own.shown}`. Run that, with your rights, on what the agents write?"
     )
-    asked = untrusted.clean(question, MAX_QUESTION)  # names of files hold anything
+    asked = untrusted.clean(question, MAX_QUESTION)  # names of files can contain anything
     if context.caller.ask is not None and await context.caller.ask(asked):
         return own
     message = f"Nobody has allowed the project's tests, `{own.shown}`, to be run."
@@ -128,7 +128,7 @@ def _carried_out(services: Services, wanted: Order) -> Result:
 async def _keep(context: Context, lesson: notes.Lesson) -> None:
     """Keep it for this person, as an agent's: it is not the project's knowledge by itself."""
     context = replace(context, by="mcp:agent")
-    with suppress(PrereadError):  # what may not be kept, like a secret, is in the journal only
+    with suppress(PrereadError):  # what may not be stored, such as a secret, is only in the journal
         if lesson.is_decision:
             request = DecideRequest(decision=lesson.text, topic=lesson.topic, personal=True)
             await decide(context, request)

@@ -55,7 +55,7 @@ async def preview(context: Context, request: ExecuteRequest) -> Preview:
 
 
 def _asked(context: Context, services: Services, request: ExecuteRequest) -> Asked:
-    """The request, checked. Raises what is wrong with it."""
+    """The request, validated. Raises an error for an invalid one."""
     _check_alone(services, request, agent=context.is_agent)
     _check_commands(request, agent=context.is_agent)
     repository = open_repository(services)
@@ -142,7 +142,7 @@ def ticket_text(layout: Layout, ticket: str) -> str:
 
 
 def _number(issue: int | str) -> int:
-    """The number of an issue; 0 for what is none."""
+    """The number of an issue; 0 if the text is not one."""
     text = str(issue)
     is_number = text.isascii() and text.isdecimal() and len(text) < len(str(MAX_ISSUE))
     return int(text) if is_number else 0
@@ -211,7 +211,7 @@ def _carried_out(
     text: str,
     budget: Budget,
 ) -> proposals.Done | None:
-    """What was run of a proposal; None where nothing was allowed to be."""
+    """What was run of a proposal; None if no command was allowed."""
     if not request.commands:
         return None
     try:

@@ -18,7 +18,7 @@ from preread.worktrees.repository import Repository
 
 
 class Asked(NamedTuple):
-    """A request that was looked at: nothing about it is wrong."""
+    """A request that was found to be valid."""
 
     request: ExecuteRequest
     repository: Repository

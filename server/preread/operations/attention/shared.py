@@ -15,12 +15,15 @@ from preread.models import Model
 from preread.operations.registry import RequestModel
 from preread.services import Services
 
-OFTEN_NOTED, OFTEN_TOGETHER = 2, 3  # pieces of work after which something recurs
+OFTEN_NOTED, OFTEN_TOGETHER = (
+    2,
+    3,
+)  # in how many pieces of work something has to occur to count as recurring
 MAX_PROPOSED = 10
 
 
 class NothingRequest(RequestModel):
-    """It needs nothing."""
+    """Takes no params."""
 
 
 class Item(Model):

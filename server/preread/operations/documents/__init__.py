@@ -1,1 +1,1 @@
-"""The operations on documents: papers, specifications and what else is not source code."""
+"""The operations on documents: papers, specifications and other files that are not code."""

@@ -41,7 +41,7 @@ MEASURED = {"pdf.read": (0.997, 0.91), "archives.epub": (0.996, None),
 
 
 class Entry(Model):
-    """One document that counts."""
+    """One loaded document."""
 
     path: str
     digest: str = Field(description="SHA-256 of its file.")

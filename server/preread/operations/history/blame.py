@@ -26,7 +26,7 @@ class BlameRequest(RequestModel):
 
 
 class Origin(Model):
-    """One thing that made a fact what it is."""
+    """One origin of a fact."""
 
     at: float | None = Field(None, description="In epoch seconds.")
     how: str = Field(description="`built`, `refreshed`, `edited`, `remembered`, `committed`, …")

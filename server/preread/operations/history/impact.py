@@ -19,7 +19,7 @@ from preread.project.globs import glob_pattern
 from preread.services import Services
 
 HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-# whatever the repository sets: `diff.noprefix`, `diff.mnemonicPrefix`
+# overrides what the repository sets: `diff.noprefix`, `diff.mnemonicPrefix`
 PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 Ranges = list[tuple[int, int]] | None  # None: the whole file
 How = Literal["cites", "in the change", "moved", "changed", "gone"]

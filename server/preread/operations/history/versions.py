@@ -19,7 +19,7 @@ MAX_COMMITS = 50
 
 
 class Version(NamedTuple):
-    """A dossier's facts at some time, and where that is known from."""
+    """A dossier's facts at some time, and the source of that knowledge."""
 
     at: float
     facts: Facts
@@ -32,7 +32,7 @@ def current(services: Services, feature: str) -> Facts:
 
 
 def time_of(services: Services, since: str) -> float:
-    """The time that `2h`, a date, or a revision of git stands for. Raises E_USAGE."""
+    """The time that `2h`, a date or a git revision refers to. Raises E_USAGE."""
     if match := re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h|d|w)", since):
         return time.time() - float(match[1]) * UNITS[match[2]]
     try:

@@ -1,4 +1,4 @@
-"""`integrity.check`: what is stored, against itself: files, manifests, index, hints, records."""
+"""`integrity.check`: whether stored data is consistent: files, manifests, index, hints, records."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from preread.services import Services
 
 
 class IntegrityRequest(RequestModel):
-    """There is nothing to choose."""
+    """Takes no params."""
 
 
 class DamageFound(Model):
@@ -66,7 +66,7 @@ def _every(services: Services, busy: list[str]) -> Iterator[Damage]:
 
 
 def features(layout: Layout) -> list[str]:
-    """Those with a dossier, and those of which a killed build left something."""
+    """Those with a dossier, and those with leftovers of a killed build."""
     return sorted({*published.features(layout), *published.abandoned(layout)})
 
 

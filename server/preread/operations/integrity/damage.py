@@ -142,7 +142,7 @@ def _run_record(services: Services, feature: str) -> Iterator[Damage]:
         yield _aside(path, "E_RECORD", "it is not a valid run record")
 
 
-# -- what belongs to no single feature
+# -- damage that belongs to no single feature
 
 
 def of_project(services: Services) -> Iterator[Damage]:

@@ -1,4 +1,4 @@
-"""`gc`: remove old backups, what killed builds left, and what the cache has of no dossier."""
+"""`gc`: remove old backups, leftovers of killed builds, and cached results of no dossier."""
 
 import time
 
@@ -71,7 +71,7 @@ def _old(services: Services, request: GcRequest) -> list[Backup]:
 
 
 def _leftovers(services: Services) -> list[str]:
-    """What killed builds left; that of a running one is not theirs."""
+    """Leftovers of killed builds; files of a running build are not among them."""
     found = []
     for feature in check.features(services.layout):
         with feature_lock.hold_if_free(services, feature) as is_free:

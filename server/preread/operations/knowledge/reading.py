@@ -44,7 +44,7 @@ def current(services: Services, work: Callable[[Connection], T]) -> T:
 
 
 def _folders(services: Services) -> "inotify.Wanted":
-    """The folders that have what the graph is made of."""
+    """The folders with the data from which the graph is derived."""
     return merged(facts.folders(services.layout), update.folders(services))
 
 

@@ -1,1 +1,1 @@
-"""The operations on what documents speak of, and on the graph of it."""
+"""The operations on what documents name, and on the graph of it."""

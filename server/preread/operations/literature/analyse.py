@@ -93,7 +93,7 @@ def _years(found: Network, request: AnalyseRequest, _: Tell) -> Measured:
 
 
 def _bridges(found: Network, request: AnalyseRequest, tell: Tell) -> Measured:
-    """Bridges, each shown by the surest of the relations that it stands for."""
+    """Bridges, each with the most certain of the relations that it combines."""
     around = _around(found)
     ends = measures.bridges(around, tell)[: request.limit]
     wanted, surest = set(ends), dict[tuple[int, int], Link]()

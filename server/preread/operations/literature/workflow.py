@@ -135,7 +135,7 @@ def _is_dict(value: object) -> bool:
 
 
 def _filled(value: object, results: list[dict[str, Any]]) -> object:
-    """A value; of `$1.graph`, what it stands for. Raises E_USAGE."""
+    """A value; `$1.graph` is replaced by what it refers to. Raises E_USAGE."""
     match = EARLIER.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return value

@@ -22,7 +22,7 @@ from preread.operations.registry import (
 from preread.records import runlog
 from preread.services import Services
 
-ANYTHING = "Lessons"  # the collection of what is about no single feature
+ANYTHING = "Lessons"  # the collection of facts that concern no single feature
 
 
 class CaptureRequest(RequestModel):

@@ -203,7 +203,7 @@ def with_reason(text: str, reason: str) -> str:
 
 
 def refuse_text(services: Services, text: str) -> None:
-    """Refuse a text that is no fact, for what no fact may contain. Raises E_REMEMBER."""
+    """Refuse a text that contains what no fact may contain. Raises E_REMEMBER."""
     fact = f"{TITLE}\n\n## x\n- {' '.join(text.split()) or 'x'} (said:x@2000-01-01)\n"
     refuse(list(check.check_unbudgeted(services, "", [markdown.parse(NAME, "", fact)[0]]).problems))
 

@@ -1,1 +1,1 @@
-"""Operations on sessions: who works in the project, on what, and what they tell each other."""
+"""Operations on sessions: who works in the project, on what, and the messages between them."""

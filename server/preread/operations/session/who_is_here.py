@@ -16,7 +16,7 @@ from preread.services import Services
 
 
 class WhoRequest(RequestModel):
-    """It needs nothing."""
+    """Takes no params."""
 
 
 class RunningBuild(Model):

@@ -10,7 +10,7 @@ from preread.services import Services
 
 
 class WhoamiRequest(RequestModel):
-    """It needs nothing."""
+    """Takes no params."""
 
 
 async def whoami(context: Context, request: WhoamiRequest) -> MineReply:  # noqa: ARG001
@@ -24,7 +24,7 @@ def _whoami(services: Services, identity: Identity) -> MineReply:
 
 
 def _registered(services: Services, identity: Identity) -> tuple[Session, list[Session]]:
-    """The session, registered unless the project cannot be written or is none."""
+    """The session, registered unless the project cannot be written or there is none."""
     layout = services.layout
     if layout.project.is_dir():
         try:

@@ -50,7 +50,7 @@ REPORTS: tuple[tuple[str, Reader], ...] = (
 
 
 def percent(layout: Layout) -> float | None:
-    """The share of covered lines in percent; None without a report that says."""
+    """The share of covered lines in percent; None if no report contains it."""
     for path, reader in REPORTS:
         file = layout.inside(path)
         layout.real(file)
@@ -62,7 +62,7 @@ def percent(layout: Layout) -> float | None:
 
 
 def _read(reader: Reader, text: str) -> float | None:
-    """What a report says; None for one that is damaged."""
+    """The content of a report; None if it is damaged."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException

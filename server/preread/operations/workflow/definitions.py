@@ -1,4 +1,4 @@
-"""Workflows: files that say in which stages something is done, and when a stage is."""
+"""Workflows: files that define the stages of a kind of work, and when a stage is done."""
 
 import tomllib
 from typing import Annotated
@@ -36,7 +36,7 @@ class Stage(Model):
     next: str = Field(min_length=1, max_length=600)
     agents: tuple[Annotated[str, Field(pattern=NAME, max_length=60)], ...] = Field((), max_length=5)
     heals: str = ""  # of `agents`, the one that is run while the tests fail
-    explains: str = ""  # the agent that says why they still fail
+    explains: str = ""  # the agent that explains why they still fail
 
     @property
     def everyone(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
 TESTS = "tests"  # the kind of a journal's entry about a run of them
-LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # the stage is gone on with, not begun anew
+LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # the stage is continued, not started again
 MAX_SUMMARY, MAX_LINE, MAX_PROBLEMS = 4000, 300, 5
 HEADLESS = (
     "You work without a person in a worktree on a branch of its own: nobody can answer questions, "
@@ -89,7 +89,7 @@ class Flow:
 
     def progress(self) -> Progress:
         """How far the feature is in the worktree, as it is now."""
-        inside = replace(self.services, layout=self.layout)  # its list of files is read anew
+        inside = replace(self.services, layout=self.layout)  # its list of files is read again
         return Progress(Project(inside), self.wanted.feature)
 
     def left(self, stage: Stage) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class Flow:
         return self.progress().left(stage)
 
     def problems(self, left: tuple[str, ...]) -> str:
-        """What is wrong with the run log, if that is what is left."""
+        """What is wrong with the run log, if nothing else is missing."""
         log = self.progress().log if "log valid" in left else None
         found = [f"line {one.line}: {one.message}" for one in (log.problems if log else ())]
         return "; ".join(found[:MAX_PROBLEMS])
@@ -140,7 +140,7 @@ class Flow:
             raise self._failed(stage, left, said or self._why_not(stage, left))
 
     def _needs_run(self, stage: Stage) -> bool:
-        """Whether its conditions are about tests, which have not seen the files as they are."""
+        """Whether its conditions depend on tests that have not run on the current files."""
         tested = [one.commit for one in self.entries(stage.name) if one.kind == TESTS]
         is_old = bool(tested) and self._changed(tested[-1])
         return bool(OF_TESTS & set(stage.done)) and (
@@ -177,7 +177,7 @@ class Flow:
             seconds = self.budget.need_time()
             ran = project_tests.run(self.services, suite, self.layout.root, seconds)
             self.budget.need_time()
-        finally:  # what tests leave behind is no part of the work
+        finally:  # files that tests leave behind are not part of the work
             kept = self.repository.uncancelled()
             kept.run("reset", "-q", "--hard", at=path)
             kept.run("clean", "-q", "-f", "-d", at=path)
@@ -208,7 +208,7 @@ class Flow:
         work.commit(self.repository, self.record, f"{TESTS}: {record['outcome']}")
 
     def _note_fix(self, stage: Stage) -> None:
-        """Say in the run log what was fixed, where the healer has not."""
+        """Note in the run log what was fixed, if the healer has not."""
         mine = [one.text for one in self.entries(stage.name) if one.kind == stage.heals]
         said = untrusted.clean(mine[-1], MAX_LINE) if mine else ""
         root, feature = str(self.layout.root), self.wanted.feature
@@ -248,7 +248,7 @@ class Flow:
         return lambda text, _done, _of: report(f"{stage.name}: {text}", number, total)
 
     def _prompt(self, stage: Stage, agent: str, failure: str) -> str:
-        """An agent's instructions: its file, the stage, and what is known by now."""
+        """An agent's instructions: its file, the stage, and what is known so far."""
         wanted, layout = self.wanted, self.layout
         values = {"feature": wanted.feature, "log": log_path(layout, wanted.feature)}
         suite = wanted.suite

@@ -1,4 +1,4 @@
-"""`ready`: whether the work can be merged or released, and what stands in the way."""
+"""`ready`: whether the work can be merged or released, and what prevents it."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ class ReadinessRequest(RequestModel):
 
 
 class Blocker(Model):
-    """One thing that stands in the way."""
+    """One thing that prevents it."""
 
     code: str = Field(description="`failing`, `stale`, `run-log` or `debt`.")
     feature: str = Field("", description="Whose; empty for the whole project.")
@@ -38,7 +38,7 @@ class Blocker(Model):
 
 
 class Metrics(Model):
-    """What was counted. A value that nothing here tells is left out."""
+    """What was counted. Values that are unknown here are left out."""
 
     files_changed: int | None = None
     lines_added: int | None = None
@@ -101,7 +101,7 @@ def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
 
 
 def _begun(services: Services, feature: str) -> str:
-    """A feature that was begun: of any other, nothing is known to block. Raises E_NOT_FOUND."""
+    """A feature with started work: nothing could block any other. Raises E_NOT_FOUND."""
     name = aliases.served(services.layout, feature).feature
     if name not in {*begun(services), PROJECT}:
         raise published_dossier.not_found(services.layout, name)
@@ -141,7 +141,7 @@ def _failing(labels: list[str], feature: str = "") -> Blocker:
 
 
 def _failing_elsewhere(project: Project, names: list[str]) -> list[Blocker]:
-    """The failing tests of no feature that was begun, as one blocker."""
+    """The failing tests that belong to no feature with started work, as one blocker."""
     others = [past.label for past in project.failing if not set(past.features) & set(names)]
     return [_failing(others)] if others else []
 

@@ -41,7 +41,7 @@ class AgentRun(Model):
 
 
 class StageRun(Model):
-    """What became of one stage, in this call and in those that it goes on from."""
+    """The outcome of one stage, in this call and in those that it continues."""
 
     name: str
     done: bool

@@ -36,7 +36,7 @@ class FeatureState(Model):
 
 
 class StateReply(Model):
-    """The features that were begun."""
+    """The features with started work."""
 
     features: tuple[FeatureState, ...]
     workflows: dict[str, str] = Field(description="Every workflow, with what it is for.")
