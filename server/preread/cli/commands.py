@@ -61,7 +61,7 @@ def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
     flag = f"--{name.strip('_').replace('_', '-')}"  # the field `for_` is `--for`
     if about.annotation is bool:
         return click.Option([flag, name], is_flag=True, help=about.description)
-    # As click would write the default, which is not its own: what is not given is not sent.
+    # Written as click would: click does not know the default, because omitted options are not sent.
     default = "" if about.default in (None, (), "") else f"  [default: {about.default}]"
     return click.Option(
         [flag, name],

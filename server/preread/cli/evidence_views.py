@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from preread.operations.facts import SearchReply
     from preread.operations.failures import FailedTest, FailuresReply
 
-MAX_WORDS = 12  # shown of the words that were searched for
+MAX_WORDS = 12  # how many of the search words are shown
 
 
 def evidence(reply: "Evidence") -> Iterator[Block]:

@@ -26,7 +26,7 @@ MAX_TEXT = 100  # characters of a fact
 
 
 class _Branch(NamedTuple):
-    """A line of the tree, and those below it."""
+    """A line of the tree, and the lines below it."""
 
     text: str
     below: "tuple[_Branch, ...]" = ()

@@ -1,4 +1,4 @@
-"""Asks the person behind a client: by a request to it or, in newer protocols, by a result."""
+"""Asks a client's user: by a request to the client or, in newer protocols, by a result."""
 
 import hashlib
 from typing import Any

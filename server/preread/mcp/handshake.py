@@ -2,7 +2,7 @@
 
 The SDK's server settles on an era at the first request. A client sends `server/discover` first, and
 `initialize` if that is not answered in time (Claude Code: after 2.5 s). A server that was slow to
-start reads both at once, and has to go by the second.
+start reads both at once, and has to follow the second.
 """
 
 import anyio

@@ -19,7 +19,7 @@ from preread.mcp.transport import (
     written,
 )
 
-STALLED_SECONDS = 60.0  # that a client may leave its answers unread
+STALLED_SECONDS = 60.0  # a client may leave its replies unread for so long
 
 
 async def serve(

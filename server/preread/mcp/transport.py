@@ -135,7 +135,7 @@ def _is_usable(name: object) -> bool:
 
 
 def written(message: JSONRPCMessage) -> bytes:
-    """The line of a message. Text that UTF-8 cannot have is replaced: names on disk, for example.
+    """The line of a message. Text that UTF-8 cannot encode is replaced, as in file names.
 
     Whatever else cannot be written becomes an error answer.
     """
@@ -211,7 +211,7 @@ async def _write(
             line = written(item.message)
             try:
                 await anyio.to_thread.run_sync(_write_all, descriptor, line, abandon_on_cancel=True)
-            except OSError:  # nobody reads any more, which is the same as the end of input
+            except OSError:  # nobody reads any longer, which is the same as the end of input
                 on_end()
                 incoming.close()
                 return

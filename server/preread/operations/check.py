@@ -159,7 +159,7 @@ OPERATION = Operation(
     request=CheckRequest,
     reply=CheckReply,
     effect="read",
-    doc="Check a published dossier, whoever wrote it: every format rule, every source. "
+    doc="Check a published dossier, even one written by hand: every format rule, every source. "
     "With `--run`, its run log; with `--all`, everything that is stored.",
     example="preread check checkout",
     run=check,

@@ -64,8 +64,8 @@ class Explained(HookAnswer):
     dossiers: tuple[DossierFound, ...]
     near: tuple[str, ...]
     decision: Decision
-    text: str = Field(description="What the model is told.")
-    person: str = Field(description="What the person is told.")
+    text: str = Field(description="The message to the model.")
+    person: str = Field(description="The message to the person.")
 
 
 def folder() -> Path:

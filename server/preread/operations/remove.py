@@ -82,7 +82,7 @@ def _remove(services: Services, feature: str) -> RemoveReply:
         removed=tuple(layout.relative(folder / name) for name in own),
         backup=backup,
         kept=tuple(layout.relative(folder) + os.sep + name for name in kept),
-        next=f"Undo: `preread restore {backup}`. Build it anew: `preread load {feature}`",
+        next=f"Undo: `preread restore {backup}`. Build it again: `preread load {feature}`",
     )
 
 

@@ -106,7 +106,7 @@ async def carry_out(
             "E_TIMEOUT",
             f"The run {wanted.id} did not finish within {wanted.seconds:g} s: "
             f"{reply.tasks_done} of {reply.tasks_created} tasks are merged.",
-            "Call again with the same id: what is done is not done again.",
+            "Call again with the same id: finished tasks are not repeated.",
             reply.model_dump(mode="json", exclude={"diffs"}, exclude_none=True),
         )
     return reply

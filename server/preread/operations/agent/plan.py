@@ -66,7 +66,9 @@ def _where(asked: Asked) -> str:
     repository, request = asked.repository, asked.request
     if request.worktree:
         record = records.need(repository, request.worktree)
-        return f"It would go on in .worktrees/{record.name}, branch {records.short(record.branch)}."
+        return (
+            f"It would continue in .worktrees/{record.name}, branch {records.short(record.branch)}."
+        )
     head = repository.commit_of("HEAD")[:12]
     name = f"{request.kind}-<random>"
     if request.kind == "coordinator":

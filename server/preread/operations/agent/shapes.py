@@ -35,7 +35,7 @@ class ExecuteRequest(RequestModel):
     id: str | None = Field(
         None,
         max_length=MAX_ID,
-        description=f"{OF_COORDINATOR}the run to join or to go on with; default: by the task.",
+        description=f"{OF_COORDINATOR}the run to join or continue; default: from the task.",
     )
     into: str | None = Field(
         None, description=f"{OF_COORDINATOR}the branch to merge into; default: the current one."

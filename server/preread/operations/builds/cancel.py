@@ -34,7 +34,7 @@ class CancelReply(Model):
 
     feature: str
     elsewhere: tuple[int, ...] = Field(
-        (), description="The other processes that were asked to end theirs."
+        (), description="The other processes that got a request to end theirs."
     )
     ended: bool = Field(description="Whether it has ended; else it ends at its next step.")
 

@@ -46,7 +46,7 @@ class TouchedFact(Model):
     source: str = Field(description="The source that is touched.")
     how: How = Field(
         description="`cites` the file; its lines are `in the change`; they `moved`, `changed`, or "
-        "are `gone`, and the dossier does not follow yet."
+        "are `gone`, and the dossier is not updated yet."
     )
 
 

@@ -21,7 +21,7 @@ from preread.services import Services
 # Descriptions of fields that several requests have.
 CONTEXT = "When it applies, or what it is about."
 TAGS = "Words to find it by."
-COLLECTION = "The section that it is kept in."
+COLLECTION = "The section that contains it."
 SOURCES = "What proves it, like src/a.py:12. Default: that you said it."
 PERSONAL = "Keep it for yourself: in .project/.state/, which git never commits."
 TOPIC = "What it is about, in a word or two: it replaces what the collection has on the same topic."

@@ -69,7 +69,7 @@ class Workflow(Model):
         """Agents of stages are the workflow's own, or kinds that are run alone, too."""
         used = dict.fromkeys(name for stage in self.stages for name in stage.everyone)
         if PLANNER in used:
-            raise ValueError("a coordinator has agents of its own, and is in no stage")
+            raise ValueError("a coordinator has its own agents and cannot be in a stage")
         own = tuple(name for name in used if name not in POLICIES)
         if missing := [name for name in own if self.agents and name not in self.agents]:
             raise ValueError(f"{missing[0]} is in a stage, but not in the workflow's `agents`")

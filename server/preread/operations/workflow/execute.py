@@ -29,7 +29,7 @@ from preread.services import Services
 from preread.worktrees import compare, records, repair
 from preread.worktrees.repository import Repository, open_repository
 
-KEEPS = "What is done is not done, nor paid for, again."
+KEEPS = "Finished stages are not repeated or paid for again."
 
 
 async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
@@ -65,7 +65,7 @@ async def preview(context: Context, request: ExecuteRequest) -> Preview:
     notes = (
         f"{workflow.name} would be run for {feature}, model {limits['model']}.",
         f"Its stages: {', '.join(stages)}; those that are done are left out.",
-        f"It would go on in .worktrees/{name}." if is_there
+        f"It would continue in .worktrees/{name}." if is_there
         else f"A worktree .worktrees/{name} would be made from "
         f"{repository.commit_of('HEAD')[:12]}; nothing is merged.",
         f"Between the agents, `{tests.shown}` would be run with your rights." if tests
