@@ -348,7 +348,7 @@ async def test_what_is_wrong_is_said_before_anything_is_made_or_paid(
         ('heals = "test-healer"', 'heals = "nurse"', "`heals` names nurse"),
         ('done = ["last run passed"]', 'done = ["dossier"]', "`heals` needs a condition"),
         ('heals = "test-healer"', "", "`explains` needs `heals`"),
-        ('agents = ["painter"]', 'agents = ["coordinator"]', "a coordinator has agents of its own"),
+        ('agents = ["painter"]', 'agents = ["coordinator"]', "a coordinator has its own agents and cannot be in a stage"),
         ('agents = ["painter"]', 'agents = ["../x"]', "`stages.0.agents.0`"),
         ('doc =', 'agents = ["painter"]\ndoc =', "test-healer is in a stage, but not in"),
     ],
