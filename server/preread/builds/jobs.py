@@ -188,7 +188,7 @@ class Jobs:
     ) -> None:
         """`limit` builds of a project run at a time; by default its setting `max_builds`.
 
-        `told` is called, in the event loop, with each build whose progress changed or that ended.
+        `notify` is called, in the event loop, with each build whose progress changed or that ended.
         """
         self._limit, self._notify = limit, notify
         self._jobs: dict[tuple[Path, str], Job] = {}
