@@ -6,7 +6,6 @@ import math
 import os
 import re
 import stat
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,9 +28,7 @@ class BrokenGatesError(Exception):
 
 
 def slug(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    letters = re.sub(r"[^\x00-\x7f]", lambda m: "" if unicodedata.combining(m[0]) else " ", apart)
-    return re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:64].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].strip("-")
 
 
 def is_feature(name: str) -> bool:

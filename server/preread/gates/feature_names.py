@@ -19,19 +19,9 @@ _CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def slug(text: str) -> str:
-    """The slug of a name: lower case, each run of other characters one `-`; it may be empty.
-
-    Letters lose their accents: `Größe` becomes `grosse`, however its `ö` is encoded.
-    """
-    text = text.lower() if text.isascii() else _without_accents(text)
-    words = "".join([char if char in _CHARACTERS else " " for char in text]).split()
+    """The slug of a name: lower case, each run of other characters one `-`; it may be empty."""
+    words = "".join([char if char in _CHARACTERS else " " for char in text.lower()]).split()
     return "-".join(words)[:MAX_LENGTH].strip("-")
-
-
-def _without_accents(text: str) -> str:
-    from unicodedata import combining, normalize
-
-    return "".join([char for char in normalize("NFKD", text.casefold()) if not combining(char)])
 
 
 def is_feature(name: str) -> bool:
