@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from preread import inputs
 from preread.errors import PrereadError
 from preread.layout import Layout, feature_name, ticket_name
 from preread.models import LEVELS, Request
@@ -62,20 +61,15 @@ def resolve(
 ) -> Request:
     """The request with valid names and a definite level. `headless`: whether a model can run here.
 
-    A long description is truncated. A ticket without a file is ignored where no model could look it
-    up, so that a misspelt one replaces no dossier. `warnings` says both.
-    Raises E_FEATURE_NAME, E_TICKET_NAME, E_SCOPE.
+    A long description is truncated; see `warnings`. Raises E_FEATURE_NAME, E_TICKET_NAME, E_SCOPE.
     """
     name = feature_name(feature)
     services.layout.guard(name)
     asked = level or services.settings.level
     resolved = resolved_level(asked, headless=headless, ticket=bool(ticket))
-    id_ = ticket_name(ticket) if ticket else ""
-    if id_ and resolved == "light" and inputs.ticket(services.tree, id_) is None:
-        id_ = ""
     return Request(
         feature=name,
-        ticket=id_,
+        ticket=ticket_name(ticket) if ticket else "",
         description=_truncated(_one_line(description)),
         scope=_scope(services, scope),
         level=resolved,
@@ -84,20 +78,12 @@ def resolve(
     )
 
 
-def warnings(
-    layout: Layout, request: Request, *, ticket: str | None, description: str | None
-) -> tuple[str, ...]:
-    """What the caller should know about how `resolve` used this ticket and this description."""
-    found = []
-    if ticket and not request.ticket:
-        path = layout.relative(layout.ticket(ticket))
-        found.append(f"There is no {path}, so the ticket is ignored.")
+def warnings(description: str | None) -> tuple[str, ...]:
+    """What the caller should know about how `resolve` used this description."""
     size = len(_one_line(description))
-    if size > MAX_DESCRIPTION:
-        found.append(
-            f"The description has {size:,} characters; the first {MAX_DESCRIPTION:,} are used."
-        )
-    return tuple(found)
+    if size <= MAX_DESCRIPTION:
+        return ()
+    return (f"The description has {size:,} characters; the first {MAX_DESCRIPTION:,} are used.",)
 
 
 def _one_line(description: str | None) -> str:

@@ -53,10 +53,7 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
     best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]
     lists["findings"] = tuple(finding for finding in found.findings if finding in best)
-    warnings = resolve.warnings(
-        services.layout, asked, ticket=request.ticket, description=request.description
-    )
-    notes = (*served.warnings, *warnings, *found.notes)
+    notes = (*served.warnings, *resolve.warnings(request.description), *found.notes)
     return found.model_copy(update={**lists, "notes": (*services.settings.broken, *notes)})
 
 

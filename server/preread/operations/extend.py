@@ -31,7 +31,7 @@ async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     reply = await pipeline.extend(
         services, served.feature, request.files, context.jobs, context.caller
     )
-    return with_warnings(services, reply, served.warnings)
+    return with_warnings(services, reply, served)
 
 
 async def preview(context: Context, request: ExtendRequest) -> Preview:

@@ -48,15 +48,11 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     served = aliases.served(services.layout, request.feature)
     asked = _resolved(services, request, served)
     loaded = await pipeline.load(services, asked, context.jobs, context.caller)
-    asked_for = (*served.warnings, *_warnings(services, request, asked))
-    reply = with_warnings(services, loaded, asked_for)
+    reply = with_warnings(services, loaded, served, request.description)
     if replies is not None and reply.state == "cached" and reply.status == "ok" and not reply.code:
         depends_on = None
         if services.layout.root == context.start:
-            missing = request.ticket if not asked.ticket else None
-            depends_on = await in_thread(
-                context, services, _fingerprint, asked.feature, missing, begun
-            )
+            depends_on = await in_thread(context, services, _fingerprint, asked.feature, begun)
         replies.put(key, depends_on, reply)
     return reply
 
@@ -82,42 +78,33 @@ async def preview(context: Context, request: LoadRequest) -> Preview:
 
 def cached_reply(services: Services, request: LoadRequest) -> LoadReply | None:
     served = aliases.served(services.layout, request.feature)
-    asked = _resolved(services, request, served)
-    reply = pipeline.cached_reply(services, asked)
-    if reply is None:
-        return None
-    return with_warnings(services, reply, (*served.warnings, *_warnings(services, request, asked)))
+    reply = pipeline.cached_reply(services, _resolved(services, request, served))
+    return None if reply is None else with_warnings(services, reply, served, request.description)
 
 
 def _resolved(services: Services, request: LoadRequest, served: Served) -> Request:
     return pipeline.resolve(services, **(request.model_dump() | {"feature": served.feature}))
 
 
-def _warnings(services: Services, request: LoadRequest, asked: Request) -> tuple[str, ...]:
-    return resolve.warnings(
-        services.layout, asked, ticket=request.ticket, description=request.description
-    )
-
-
-def with_warnings(services: Services, reply: LoadReply, asked_for: tuple[str, ...]) -> LoadReply:
+def with_warnings(
+    services: Services, reply: LoadReply, served: Served, description: str | None = None
+) -> LoadReply:
     """The reply, with warnings about the settings and about what was asked for."""
-    warnings = (*services.settings.broken, *asked_for)
+    asked = (*served.warnings, *resolve.warnings(description))
+    warnings = (*services.settings.broken, *asked)
     if not warnings:
         return reply
     return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})
 
 
-def _fingerprint(
-    services: Services, feature: str, missing: str | None, begun: int
-) -> Fingerprint | None:
-    """The fingerprint of the lookup that just succeeded; `missing` is a ticket without a file."""
+def _fingerprint(services: Services, feature: str, begun: int) -> Fingerprint | None:
+    """The fingerprint of the lookup that just succeeded."""
     found = published.read(services.layout, feature)
     if found is None or found.manifest is None:
         return None
     # If Claude Code is installed later, the same request asks for a deeper dossier.
     programs = locate.candidates(services) if found.manifest.level == "light" else ()
-    tickets = (services.layout.ticket(missing),) if missing else ()
-    return fingerprint.take(services, found.manifest, begun, (*programs, *tickets))
+    return fingerprint.take(services, found.manifest, begun, programs)
 
 
 def _limit(services: Services, request: LoadRequest) -> float:
