@@ -174,6 +174,19 @@ def test_what_is_inside_a_function_is_left_out(tmp_path: Path) -> None:
     assert not any("`inner` :2" in text for text in texts(root, "definitions"))
 
 
+def test_the_methods_of_a_type_are_there_though_one_has_its_name(tmp_path: Path) -> None:
+    """As `Group.Group` of Go's echo, which makes a group inside of a group."""
+    code = (
+        "package web\n\ntype Group struct{ prefix string }\n\n"
+        "func (g *Group) Group(prefix string) *Group {\n\treturn &Group{prefix}\n}\n\n"
+        "func (g *Group) Handle(path string) {\n\tg.prefix = path\n}\n"
+    )
+    root = write(tmp_path, {"group.go": code})
+    said = " ".join(texts(root, "definitions", feature="group"))
+    assert "`Group.Handle` (path)" in said or "in `Group` `Handle` :9" in said
+    assert "`Group.Group` (prefix)" in said
+
+
 def test_names_with_the_requests_words_are_listed_first(tmp_path: Path) -> None:
     others = "".join(f"\n\ndef paint_{n}():\n    return {n}\n" for n in range(30))
     code = LOGIN + others + "\n\nLOGIN_LIMIT = 3\n"

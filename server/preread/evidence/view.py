@@ -39,8 +39,7 @@ class Definition:
 
     @property
     def full_name(self) -> str:
-        container = self.symbol.container
-        return f"{container}.{self.symbol.name}" if container else self.symbol.name
+        return _path_of(self.symbol)
 
     @property
     def cite(self) -> str:
@@ -100,10 +99,14 @@ class View:
         symbols = [
             one for one in file.outline.symbols if one.kind != "heading" and not tests.has(one)
         ]
-        functions = {symbol.name for symbol in symbols if symbol.kind in FUNCTIONS}
+        functions: dict[str, list[Symbol]] = {}
+        for symbol in symbols:
+            if symbol.kind in FUNCTIONS:
+                functions.setdefault(_path_of(symbol), []).append(symbol)
         spans = _Spans(self.relevance.counts(file.lines))
         for symbol in _without_namespaces(_without_overloads(symbols)):
-            if symbol.container.rpartition(".")[2] in functions:
+            around = functions.get(symbol.container, ())  # a class may have the same name
+            if any(one.start <= symbol.start <= one.end for one in around):
                 continue
             body = self.relevance.body(spans.between(symbol.start, symbol.end))
             yield Definition(file, symbol, self._score(file, symbol, body))
@@ -263,6 +266,11 @@ def _containing(cases: Iterable[Test]) -> Iterator[Test]:
             yield one
 
 
+def _path_of(symbol: Symbol) -> str:
+    """The name of a symbol behind the names of what it is defined in."""
+    return f"{symbol.container}.{symbol.name}" if symbol.container else symbol.name
+
+
 def _by_score(one: Definition) -> tuple[float, bool, str, int]:
     """Best first; among equals, constants and types last."""
     return -one.score, one.symbol.kind in PLAIN, one.file.path, one.symbol.start
@@ -286,8 +294,7 @@ def _without_namespaces(symbols: Sequence[Symbol]) -> list[Symbol]:
             inner.setdefault(symbol.container, symbol)
 
     def wraps(symbol: Symbol) -> bool:
-        name = f"{symbol.container}.{symbol.name}" if symbol.container else symbol.name
-        own = inner.get(name) if symbol.kind == "class" else None
+        own = inner.get(_path_of(symbol)) if symbol.kind == "class" else None
         lines = symbol.end - symbol.start
         return own is not None and own.end - own.start >= WRAPPED * lines
 
