@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from preread.dossier import anchors
 from preread.dossier.anchors import ANCHOR
@@ -10,6 +11,8 @@ from preread.dossier.sources import Ref
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found
 from preread.syntax import Symbol
+
+T = TypeVar("T")
 
 LIKELY = 8  # of the files that are only named: how many are named first
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
@@ -33,6 +36,11 @@ def qualified(symbol: Symbol) -> str:
 def listed(named: Iterable[tuple[str, int]]) -> str:
     """Names with their lines, in the order given."""
     return ", ".join(anchored(name, line) for name, line in named)
+
+
+def rows(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """The items in rows of at most this size."""
+    return [items[n : n + size] for n in range(0, len(items), size)]
 
 
 def in_file(path: str, named: Sequence[tuple[str, int]], most: int = 1_000) -> str:

@@ -6,6 +6,8 @@ from collections import Counter
 from functools import lru_cache
 from operator import mul
 
+import Stemmer  # type: ignore[import-not-found]  # it has no types
+
 MAX_LENGTH = 61  # characters of an identifier
 IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{MAX_LENGTH - 1}}}|\$[\w$]{{1,{MAX_LENGTH - 1}}}")
 _WORDS = bytes(
@@ -14,6 +16,8 @@ _WORDS = bytes(
 WORD_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 TEST_MARK = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
 LETTERS = re.compile(r"[^\W\d_]+")
+# Without a cache of its own, a call holds the GIL throughout, so that threads can share it.
+_ENGLISH = Stemmer.Stemmer("english", 0)
 REPEAT = 30  # occurrences of a word in a file beyond this do not count
 MAX_SPLIT = 200_000  # words whose tokens are cached
 STOP_WORDS = frozenset(
@@ -61,26 +65,11 @@ def parts(identifier: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """A word without plural and verb endings, so that `payment` matches `payments` and `rounding`
-    matches `rounded`.
+    """A lower-case word by Snowball's rules for English: `cookie` and `cookies` are one, and so
+    are `validate` and `validator`.
     """
-    for ending, replacement in (
-        ("ies", "y"),
-        ("sses", "ss"),
-        ("ing", ""),
-        ("ed", ""),
-        ("es", ""),
-        ("s", ""),
-        ("e", ""),
-    ):
-        if (
-            word.endswith(ending)
-            and not word.endswith("ss")
-            and len(word) - len(ending) + len(replacement) >= 3
-        ):
-            word = word[: len(word) - len(ending)] + replacement
-            break
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
+    stemmed: str = _ENGLISH.stemWord(word)
+    return stemmed
 
 
 @lru_cache(maxsize=200_000)

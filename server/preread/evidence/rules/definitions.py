@@ -47,11 +47,13 @@ def find(view: View) -> Iterator[Found]:
     yield from quoting.only_named("files", bare + further)
 
 
-def _tiers(view: View, rank: int, own: Sequence[Definition]) -> Sequence[Sequence[Definition]]:
-    """A file's names by lines of the outline; few lines of those that only share the file."""
-    tiers = [own[n : n + TIER] for n in range(0, len(own), TIER)][:TIERS_OF_FILE]
-    related = sum(tier[0].score >= UNRELATED * view.best_score for tier in tiers)
-    return tiers[: related + (MAX_UNRELATED if rank < FIRST_FILES else 1)]
+def _tiers(view: View, rank: int, own: Sequence[Definition]) -> Iterator[Sequence[Definition]]:
+    """A file's names by lines of the outline: those of the request, then some of the others."""
+    floor = UNRELATED * view.best_score
+    related = [one for one in own if one.score >= floor]
+    others = [one for one in own if one.score < floor]
+    yield from quoting.rows(related, TIER)[:TIERS_OF_FILE]
+    yield from quoting.rows(others, TIER)[: MAX_UNRELATED if rank < FIRST_FILES else 1]
 
 
 def _tier_score(rank: int, number: int, best: float) -> float:

@@ -42,10 +42,11 @@ def _of_file(file: FileView, rank: int, own: Sequence[Test], floor: float) -> It
 
 
 def _tiers(own: Sequence[Test], floor: float) -> Iterator[Sequence[Test]]:
-    """A file's tests, split into lines of the dossier; few lines of tests of other subjects."""
-    tiers = [own[n : n + TIER] for n in range(0, len(own), TIER)][:TIERS_OF_FILE]
-    related = sum(tier[0].score >= floor for tier in tiers)
-    yield from tiers[: related + MAX_UNRELATED]
+    """A file's tests by lines of the dossier: those of the request, then some of the others."""
+    related = [one for one in own if one.score >= floor]
+    others = [one for one in own if one.score < floor]
+    yield from quoting.rows(related, TIER)[:TIERS_OF_FILE]
+    yield from quoting.rows(others, TIER)[:MAX_UNRELATED]
 
 
 def _is_quotable(one: Test) -> bool:
