@@ -228,8 +228,8 @@ class Jobs:
         return len(self._jobs)
 
     def running(self, root: Path) -> list[Job]:
-        """The running and waiting builds of one project."""
-        return [job for (of, _), job in self._jobs.items() if of == root]
+        """The running and waiting builds of one project. Safe in any thread."""
+        return [job for (of, _), job in tuple(self._jobs.items()) if of == root]
 
     async def run(
         self, services: Services, request: Request, look_up: LookUp, work: Work, caller: Caller

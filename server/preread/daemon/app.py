@@ -89,20 +89,20 @@ class Faces:
 
     async def mcp(self, request: Request) -> "Passed":
         peer = peer_of(request)
-        root = self._serving.root(peer, named(request))
+        root = await self._serving.root(peer, named(request))
         endpoint = await self._serving.endpoint(peer, root)
         app = endpoint.for_client(peer.identity.part or "local")
         return Passed(app, partial(self._serving.has_ended, peer, root))
 
     async def stream(self, request: Request) -> Response:
         peer = peer_of(request)
-        namespace = self._serving.namespace(self._serving.root(peer, named(request)))
+        namespace = self._serving.namespace(await self._serving.root(peer, named(request)))
         return stream.events(self._serving, namespace, peer)
 
     async def socket(self, websocket: Any) -> None:  # noqa: ANN401 - Starlette's, per route
         peer = peer_of(websocket)
         try:
-            root = self._serving.root(peer, named(websocket))
+            root = await self._serving.root(peer, named(websocket))
         except PrereadError as error:
             await websocket.send_denial_response(await _failed(websocket, error))
             return

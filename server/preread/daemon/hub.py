@@ -1,18 +1,19 @@
 """Events of one namespace for its followers: builds, messages, changed dossiers."""
 
-import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from preread.builds.jobs import Job
+from preread.builds.jobs import Job, Jobs
 from preread.daemon.background import Background
+from preread.daemon.project_loop import ProjectLoop
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.operations.registry import services_of
@@ -40,10 +41,11 @@ Follower = MemoryObjectSendStream[Event]
 class Hub:
     """One namespace's events. It watches only while somebody follows."""
 
-    def __init__(self, root: Path, environ: Mapping[str, str], tasks: Background) -> None:
-        self._root, self._environ, self._tasks = root, environ, tasks
+    def __init__(
+        self, root: Path, environ: Mapping[str, str], tasks: Background, loop: ProjectLoop
+    ) -> None:
+        self._root, self._environ, self._tasks, self._loop = root, environ, tasks, loop
         self._followers: set[Follower] = set()
-        self._watcher: Watcher | None = None
         self._scope: anyio.CancelScope | None = None
 
     @asynccontextmanager
@@ -76,36 +78,61 @@ class Hub:
                 follower.close()
                 self._followers.discard(follower)
 
-    def tell_of_build(self, job: Job) -> None:
-        self.tell(Event("build", build_data(job)))
-
     def _begin(self) -> None:
         self._scope = anyio.CancelScope()
-        self._tasks.start_soon(self._tell_messages, self._scope)
-        with suppress(PrereadError):  # calls will report the error
-            if services_of(self._root, self._environ).settings.watch:
-                self._watch()
+        self._tasks.start_soon(self._observe, self._scope)
 
     def _end(self) -> None:
         if self._scope is not None:
             self._scope.cancel()
-        if self._watcher is not None:
-            self._watcher.stop.set()
-        self._scope = self._watcher = None
+        self._scope = None
 
-    def _watch(self) -> None:
-        from preread.builds.watching import Watcher
+    async def _observe(self, scope: anyio.CancelScope) -> None:
+        """Tell what happens in the project, until cancelled."""
+        with scope:
+            while True:
+                with suppress(PrereadError):  # its file system does not answer
+                    await self._loop.run(self._watch)
+                await anyio.sleep(MESSAGES_SECONDS)
 
-        loop = asyncio.get_running_loop()
+    # -- in the project's loop
 
-        def tell(news: "News") -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._tell_news, news)
+    async def _watch(self, _jobs: Jobs) -> None:
+        watcher = self._watcher()
+        try:
+            await self._tell_messages()
+        finally:
+            if watcher is not None:
+                watcher.stop.set()
 
-        self._watcher = Watcher(
-            lambda: services_of(self._root, self._environ), tell, _say, refreshes=True
-        )
-        threading.Thread(target=self._watcher.run, name="watch", daemon=True).start()
+    def _watcher(self) -> "Watcher | None":
+        """A running watcher, if the settings allow it."""
+        with suppress(PrereadError):  # calls will report the error
+            if services_of(self._root, self._environ).settings.watch:
+                from preread.builds.watching import Watcher
+
+                watcher = Watcher(
+                    lambda: services_of(self._root, self._environ),
+                    partial(self._loop.post, self._tell_news), _say, refreshes=True,
+                )  # fmt: skip
+                threading.Thread(target=watcher.run, name="watch", daemon=True).start()
+                return watcher
+        return None
+
+    async def _tell_messages(self) -> None:
+        layout = Layout(self._root)
+        seen: int | None = None
+        while True:
+            with suppress(PrereadError):  # a disk that cannot be read
+                if seen is None:
+                    seen = await anyio.to_thread.run_sync(sessions.latest, layout)
+                for one in await anyio.to_thread.run_sync(sessions.since, layout, seen):
+                    seen = one.id
+                    event = Event("message", one.model_dump(mode="json"), None, one.to)
+                    self._loop.post(self.tell, event)
+            await anyio.sleep(MESSAGES_SECONDS)
+
+    # -- in the daemon's loop
 
     def _tell_news(self, news: "News") -> None:
         whole: News | None = news
@@ -115,19 +142,6 @@ class Hub:
         for feature in sorted(news.gone):
             self.tell(Event("dossier", {"feature": feature, "gone": True}, whole))
             whole = None
-
-    async def _tell_messages(self, scope: anyio.CancelScope) -> None:
-        layout = Layout(self._root)
-        seen: int | None = None
-        with scope:
-            while True:
-                with suppress(PrereadError):  # a disk that cannot be read
-                    if seen is None:
-                        seen = await anyio.to_thread.run_sync(sessions.latest, layout)
-                    for one in await anyio.to_thread.run_sync(sessions.since, layout, seen):
-                        seen = one.id
-                        self.tell(Event("message", one.model_dump(mode="json"), None, one.to))
-                await anyio.sleep(MESSAGES_SECONDS)
 
 
 def build_data(job: Job) -> dict[str, Any]:
@@ -140,6 +154,10 @@ def build_data(job: Job) -> dict[str, Any]:
         "feature": job.request.feature, "level": job.request.level, "state": state,
         "message": message, "done": done, "total": total, "callers": job.callers,
     }  # fmt: skip
+
+
+def of_build(job: Job) -> Event:
+    return Event("build", build_data(job))
 
 
 def _say(text: str) -> None:

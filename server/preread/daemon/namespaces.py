@@ -11,6 +11,11 @@ from preread.operations.registry import root_of
 ALLOW = "`preread serve allow DIR` allows a project's folder."
 
 
+def unknown(wanted: str) -> PrereadError:
+    """The error for a namespace that a caller cannot open, whether or not there is one."""
+    return PrereadError("E_NOT_FOUND", f"There is no namespace {wanted[:80]!a}.", ALLOW)
+
+
 class Namespaces:
     """The allowed roots of one user."""
 
@@ -46,12 +51,12 @@ class Namespaces:
         """
         roots = [root for root in self.allowed() if only in {"", str(root)}]
         found = [root for root in roots if wanted in {"", str(root), root.name}]
-        if len(found) == 1 and _is_root(found[0]):
+        if len(found) == 1:
             return found[0]
         if len(found) > 1:
             which = "Name one" if not wanted else "Give the path of one"
             raise PrereadError("E_NOT_FOUND", f"There are {len(found)} namespaces. {which}.")
-        raise PrereadError("E_NOT_FOUND", f"There is no namespace {wanted[:80]!a}.", ALLOW)
+        raise unknown(wanted)
 
     def _write(self, roots: set[Path]) -> None:
         self._stored.write(sorted(map(str, roots)))
@@ -59,11 +64,3 @@ class Namespaces:
 
 def _parsed(data: list[Any]) -> tuple[Path, ...]:
     return tuple(Path(each) for each in data)
-
-
-def _is_root(root: Path) -> bool:
-    """Whether a root is still the folder that was allowed, and not a link to another."""
-    try:
-        return root_of(root) == root
-    except PrereadError:
-        return False

@@ -12,13 +12,13 @@ from pathlib import Path
 import anyio
 
 from preread import __version__
+from preread.builds.jobs import Jobs
 from preread.daemon.paths import peer_of
-from preread.daemon.serving import Serving
+from preread.daemon.serving import Around, Serving
 from preread.errors import PrereadError
 from preread.mcp import lines
 from preread.mcp.server import Handlers, recover
 from preread.mcp.transport import MAX_LINE
-from preread.operations.registry import root_of
 from preread.records import sessions
 
 HELLO_SECONDS, MAX_HELLO = 5.0, 2**21
@@ -67,14 +67,23 @@ async def _serve(
     writer.write(b"ok\n")
     sessions.CALLER.set(sessions.Identity(name="mcp", pid=pid or os.getpid()))
     folder = Path(hello.folder)
-    handlers = Handlers(folder, hello.environ, serving.jobs)
+    handlers = Handlers(folder, hello.environ, Around(serving, folder))
     async with anyio.create_task_group() as tasks:
-        with suppress(PrereadError):  # calls will report the error
-            namespace = serving.namespace(root_of(folder))
-            tasks.start_soon(serving.tell_subscribers, namespace, handlers)
-            tasks.start_soon(recover, folder, hello.environ)
+        tasks.start_soon(_attend, serving, handlers)
         await lines.serve(reader, writer, handlers)
         tasks.cancel_scope.cancel()
+
+
+async def _attend(serving: Serving, handlers: Handlers) -> None:
+    """Finish what killed builds left, and tell the client of changed dossiers, until cancelled."""
+
+    async def recovered(_jobs: Jobs) -> None:
+        await recover(handlers.start, handlers.environ)
+
+    with suppress(PrereadError):  # calls will report the error
+        namespace = await serving.around(handlers.start)
+        await namespace.loop.run(recovered)
+        await serving.tell_subscribers(namespace, handlers)
 
 
 async def _hello(reader: asyncio.StreamReader) -> Hello:

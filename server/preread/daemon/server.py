@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,6 +28,7 @@ from preread.daemon.serving import Serving, serving
 from preread.daemon.tokens import Tokens
 from preread.errors import PrereadError
 from preread.infra import atomic
+from preread.mcp.shutdown import leave
 
 if TYPE_CHECKING:
     from preread.daemon.issuer import Issuer
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BACKLOG = 256
 GRACE_SECONDS, END_SECONDS = 3, 8.0  # to shut down: for running requests, in total
+THREADS_SECONDS = 1.0  # after that, for threads that are about to end
 FIRST_GIVEN = 3  # descriptor of a service manager's first socket
 
 
@@ -91,6 +94,20 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
             anyio.run(_run, environ, listen, found, issuer)
         finally:
             atomic.remove(Path(paths.about(environ)))
+        hangs = _hangs()
+    if hangs:
+        leave(0)  # the interpreter would wait for that thread
+
+
+def _hangs() -> bool:
+    """Whether a worker thread does not end, as in a file system that does not answer."""
+    until = time.monotonic() + THREADS_SECONDS
+    others = (one for one in threading.enumerate() if one is not threading.current_thread())
+    for one in [one for one in others if not one.daemon]:
+        one.join(max(0.0, until - time.monotonic()))
+        if one.is_alive():
+            return True
+    return False
 
 
 def check_certificate(listen: Listen) -> None:
@@ -196,7 +213,7 @@ async def _run(
             if accepting is not None:
                 accepting.close()
             state.end_streams()  # otherwise each is cut off and logged as an error
-            state.jobs.stop()
+            state.stop_builds()
             scope.deadline = anyio.current_time() + END_SECONDS
     _forget(environ, sockets)
 

@@ -1,13 +1,14 @@
-"""State shared by all of the daemon's interfaces: namespaces, builds, and how a call runs."""
+"""State shared by all of the daemon's interfaces: namespaces, and how a call runs."""
 
+import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,13 +18,15 @@ from preread.builds.jobs import Caller, Job, Jobs
 from preread.builds.reply_cache import ReplyCache
 from preread.daemon.background import Background
 from preread.daemon.guard import MAX_CALLS, Peer, Refused
-from preread.daemon.hub import Hub
+from preread.daemon.hub import Hub, of_build
 from preread.daemon.logins import Logins
 from preread.daemon.metrics import Metrics
-from preread.daemon.namespaces import Namespaces
+from preread.daemon.namespaces import Namespaces, unknown
+from preread.daemon.project_loop import Lookups, ProjectLoop, calling
 from preread.daemon.tokens import SCOPES, Scope, Tokens, includes
 from preread.errors import PrereadError
 from preread.mcp.http import Endpoint
+from preread.mcp.place import P, Place, T
 from preread.mcp.server import Handlers
 from preread.operations import REGISTRY, dispatch, shared_state
 from preread.operations.registry import Context, Operation, is_project, root_of
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 LOAD = "context.load"
+MAX_ROOTS = 1000  # folders whose projects are remembered
+END_SECONDS = 2.0  # for the projects' threads, when the daemon ends
 UNKNOWN = "unknown"  # in metrics, instead of names that callers made up
 
 
@@ -42,6 +47,7 @@ class Namespace:
     """One project that is served."""
 
     root: Path
+    loop: ProjectLoop
     hub: Hub
     reply_cache: ReplyCache[Any] = field(default_factory=ReplyCache)
     unchanged: Unchanged = field(default_factory=Unchanged)
@@ -59,9 +65,9 @@ class Serving:
         self.tasks, self.metrics = Background(tasks), Metrics()
         self.tokens, self.allowed = Tokens(environ), Namespaces(environ)
         self.logins = Logins()
-        self.jobs = Jobs(notify=self._notify)
         self.relays = 0
         self._namespaces: dict[Path, Namespace] = {}
+        self._lookups, self._roots = Lookups(), dict[Path, Path]()  # folders that callers named
 
     @cached_property
     def _environs(self) -> dict[Scope, dict[str, str]]:
@@ -75,13 +81,52 @@ class Serving:
         """The environment of a peer's call; the settings say what a local process may do."""
         return self.environ if peer.is_local else self._environs[peer.scope]
 
-    def root(self, peer: Peer, wanted: str) -> Path:
-        """The root of the namespace that a peer asks for. Raises E_NOT_FOUND, E_PROJECT_DIR."""
+    async def root(self, peer: Peer, wanted: str) -> Path:
+        """The root of the namespace that a peer asks for.
+
+        Raises E_NOT_FOUND, E_PROJECT_DIR, and E_READ if its file system does not answer.
+        """
         if peer.is_local and Path(wanted).is_absolute():
-            root = root_of(Path(wanted))
-            if is_project(root):
-                return root
-        return self.allowed.find(wanted, only=peer.only)
+            found = await self._found(Path(wanted))
+            if found.is_project:
+                return found.root
+        root = self.allowed.find(wanted, only=peer.only)
+        try:
+            found = await self._in(root, partial(_look, root))
+        except PrereadError as error:
+            if error.code == "E_READ":
+                raise
+            raise unknown(wanted) from error
+        if found.root != root:  # no longer the folder that was allowed, but a link to another
+            raise unknown(wanted)
+        return root
+
+    async def _found(self, folder: Path) -> "Found":
+        """The project around a folder, looked for in the loop of the one that it was last in."""
+        known = self._roots.get(folder)
+        if known is not None:
+            found = await self._in(known, partial(_look, folder))
+        else:
+            found = await self._lookups.run(folder, _look)
+        if len(self._roots) >= MAX_ROOTS:
+            self._roots.clear()
+        self._roots[folder] = found.root
+        return found
+
+    async def _in(self, root: Path, look: Callable[[], T]) -> T:
+        async def work(_jobs: Jobs) -> T:
+            return look()
+
+        return await self.namespace(root).loop.run(work)
+
+    async def around(self, folder: Path) -> Namespace:
+        """The namespace of the project around a folder, or else of the folder. Raises E_READ."""
+        try:
+            return self.namespace((await self._found(folder)).root)
+        except PrereadError as error:
+            if error.code == "E_READ":
+                raise
+            return self.namespace(folder)  # each call will say why
 
     def has_ended(self, peer: Peer, root: Path) -> bool:
         """Whether a peer's streams must end: it, or its project, lost access."""
@@ -91,26 +136,40 @@ class Serving:
             return True
         return peer.has_ended() or not is_open
 
-    def _chosen(self, peer: Peer, named: str, wanted: str) -> Path:
+    async def _chosen(self, peer: Peer, named: str, wanted: str) -> Path:
         """The root that a state names, else the one that its request names."""
         if named and wanted:  # an ambiguous name is resolved to the request's namespace
-            root = self.root(peer, wanted)
+            root = await self.root(peer, wanted)
             if named in {str(root), root.name}:
                 return root
-        return self.root(peer, named or wanted)
+        return await self.root(peer, named or wanted)
 
     def namespace(self, root: Path) -> Namespace:
         if root not in self._namespaces:
-            hub = Hub(root, self.environ, self.tasks)
-            self._namespaces[root] = Namespace(root, hub)
+            loop = ProjectLoop(root, self.tasks, self._notify)
+            hub = Hub(root, self.environ, self.tasks, loop)
+            self._namespaces[root] = Namespace(root, loop, hub)
         return self._namespaces[root]
 
     def end_streams(self) -> None:
         for namespace in self._namespaces.values():
             namespace.hub.close()
 
+    def stop_builds(self) -> None:
+        for namespace in self._namespaces.values():
+            namespace.loop.stop()
+
+    async def end(self) -> None:
+        """End the projects' threads, and wait for them; one that hangs never ends."""
+        loops = [namespace.loop for namespace in self._namespaces.values()]
+        for loop in loops:
+            loop.end()
+        with anyio.move_on_after(END_SECONDS):
+            while any(loop.is_alive for loop in loops):  # noqa: ASYNC110 - threads set no event
+                await anyio.sleep(END_SECONDS / 100)
+
     def builds(self) -> int:
-        return self.jobs.count()
+        return sum(len(namespace.loop.running()) for namespace in self._namespaces.values())
 
     async def perform(
         self, peer: Peer, given: State, wanted: str = "", face: str = "http"
@@ -121,17 +180,25 @@ class Serving:
         """
         begun = time.monotonic()
         try:
-            root = self._chosen(peer, _named(given), wanted)
+            root = await self._chosen(peer, _named(given), wanted)
         except PrereadError as error:
             return {"version": 1, **given, "error": shared_state.failure_of(error)}
         check_scope(peer, given)
         namespace = self.namespace(root)
         caller = Caller(None, _nobody, times_out=True, takes_early_reply=True)
-        context = Context(
-            root, self.environ_of(peer), self.jobs, caller, namespace.reply_cache,
-            namespace.unchanged, f"http:{peer.identity.name}",
-        )  # fmt: skip
-        done = await shared_state.perform(REGISTRY, context, _in_namespace(given, root), face)
+        state = _in_namespace(given, root)
+
+        async def work(jobs: Jobs) -> shared_state.State:
+            context = Context(
+                root, self.environ_of(peer), jobs, caller, namespace.reply_cache,
+                namespace.unchanged, f"http:{peer.identity.name}",
+            )  # fmt: skip
+            return await shared_state.perform(REGISTRY, context, state, face)
+
+        try:
+            done = await namespace.loop.run(work)
+        except PrereadError as error:  # of the loop: a state's own errors are in the state
+            return {"version": 1, **given, "error": shared_state.failure_of(error)}
         name = done.method if done.method in REGISTRY else UNKNOWN
         outcome = str(done.error["code"]) if done.error else "ok"
         self.metrics.called(name, outcome, time.monotonic() - begun)
@@ -145,7 +212,8 @@ class Serving:
                 operations: Mapping[str, Operation] = REGISTRY
                 if not includes(peer.scope, "write"):
                     operations = {name: REGISTRY[name] for name in REGISTRY if name != LOAD}
-                handlers = Handlers(root, self.environ_of(peer), self.jobs, operations, _spend)
+                place = Around(self, root)
+                handlers = Handlers(root, self.environ_of(peer), place, operations, _spend)
                 await self.tasks.start(self._run_endpoint, namespace, key, handlers)
                 self.tasks.start_soon(self.tell_subscribers, namespace, handlers)
         return namespace.endpoints[key]
@@ -172,19 +240,47 @@ class Serving:
                         await handlers.subscribers.tell(event.news)
 
     def _notify(self, root: Path, job: Job) -> None:
-        if root in self._namespaces:
-            self._namespaces[root].hub.tell_of_build(job)
+        namespace = self._namespaces[root]
+        namespace.loop.post(namespace.hub.tell, of_build(job))
+
+
+class Around(Place):
+    """The loop of the project around a folder, in which the folder's calls run."""
+
+    def __init__(self, serving: Serving, folder: Path) -> None:
+        self._serving, self._folder = serving, folder
+        self._home = asyncio.get_running_loop()
+
+    async def run(self, work: Callable[[Jobs], Awaitable[T]]) -> T:
+        return await (await self._serving.around(self._folder)).loop.run(work)
+
+    def back(self, work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+        return calling(self._home, work)
+
+
+class Found(NamedTuple):
+    """The root of the project around a folder, and whether that is a project itself."""
+
+    root: Path
+    is_project: bool
+
+
+def _look(folder: Path) -> Found:
+    root = root_of(folder)
+    return Found(root, is_project(root))
 
 
 @asynccontextmanager
 async def serving(
     environ: Mapping[str, str], issuer: "Issuer | None" = None
 ) -> AsyncIterator[Serving]:
-    """Create a daemon's state; its background tasks end with the block."""
+    """Create a daemon's state; its threads and background tasks end with the block."""
     async with anyio.create_task_group() as tasks:
         state = Serving(environ, tasks, issuer)
-        async with state.jobs:
+        try:
             yield state
+        finally:
+            await state.end()
         tasks.cancel_scope.cancel()
 
 

@@ -35,7 +35,7 @@ def events(serving: Serving, namespace: Namespace, peer: Peer) -> StreamingRespo
 
 async def _lines(serving: Serving, namespace: Namespace, peer: Peer) -> AsyncIterator[str]:
     async with namespace.hub.following() as following:
-        for now in _current(serving, namespace):
+        for now in _current(namespace):
             yield _sse(now)
         async for event in _heard(serving, namespace, peer, following):
             yield ": ping\n\n" if event is None else _sse(event)
@@ -63,10 +63,9 @@ def _sse(event: Event) -> str:
     return f"event: {event.name}\ndata: {json.dumps(event.data)}\n\n"
 
 
-def _current(serving: Serving, namespace: Namespace) -> list[Event]:
+def _current(namespace: Namespace) -> list[Event]:
     """The first event for a new follower: the running builds."""
-    jobs = serving.jobs.running(namespace.root)
-    return [Event("hello", {"builds": [build_data(job) for job in jobs]})]
+    return [Event("hello", {"builds": [build_data(job) for job in namespace.loop.running()]})]
 
 
 def _is_for(event: Event, peer: Peer) -> bool:
@@ -88,7 +87,7 @@ async def _send(
     socket: WebSocket, serving: Serving, namespace: Namespace, peer: Peer,
     following: MemoryObjectReceiveStream[Event],
 ) -> None:  # fmt: skip
-    for now in _current(serving, namespace):
+    for now in _current(namespace):
         await _say(socket, {"event": now.name, "data": now.data})
     async for event in _heard(serving, namespace, peer, following):
         if event is not None:

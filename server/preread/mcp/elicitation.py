@@ -45,7 +45,7 @@ class Asker:
         client = self._call.session.client_params
         return client is not None and client.capabilities.elicitation is not None
 
-    async def __call__(self, question: str) -> bool:
+    async def ask(self, question: str) -> bool:
         """Whether the person said yes. Raises InputRequired if another call brings the answer."""
         asked = ElicitRequestFormParams(message=question, requested_schema=SCHEMA)
         key = _key(question)

@@ -44,6 +44,7 @@ from preread.errors import PrereadError
 from preread.infra import assets
 from preread.mcp import handshake, resources, tools
 from preread.mcp.elicitation import Asker, InputRequired
+from preread.mcp.place import Here, Place
 from preread.mcp.shutdown import Shutdown
 from preread.mcp.transport import connected
 from preread.mcp.watch import Subscribers, watch
@@ -93,13 +94,14 @@ class Handlers:
         self,
         start: Path,
         environ: Mapping[str, str],
-        jobs: Jobs,
+        place: Place,
         operations: Mapping[str, Operation] = REGISTRY,
         admit: Callable[[Any, tools.Arguments], None] = lambda _request, _arguments: None,
     ) -> None:
         """`admit` raises an error if an HTTP request's tool call may not run."""
-        self.start, self.environ, self.jobs, self.admit = start, environ, jobs, admit
-        self.tools = tools.rows(operations, full=self._lists_every_operation())
+        self.start, self.environ, self.place, self.admit = start, environ, place, admit
+        self._operations = operations
+        self._rows: dict[str, tools.ToolRow] = {}
         self.reply_cache: ReplyCache[Any] = ReplyCache()
         self.fresh: ReplyCache[bool] = ReplyCache()  # features
         self.unchanged = Unchanged()
@@ -107,11 +109,19 @@ class Handlers:
         # By the identity of the reply, which the entry keeps alive.
         self.results: dict[int, tuple[Model, CallToolResult]] = {}
 
-    def _lists_every_operation(self) -> bool:
-        try:
+    async def rows(self) -> dict[str, tools.ToolRow]:
+        """The tools by name, as the settings said when they were first wanted."""
+
+        async def lists_every_operation(_jobs: Jobs) -> bool:
             return services_of(self.start, self.environ).settings.tools == "full"
-        except PrereadError:  # the calls will say why
-            return False
+
+        if not self._rows:
+            try:
+                full = await self.place.run(lists_every_operation)
+            except PrereadError:  # the calls will say why
+                return tools.rows(self._operations)
+            self._rows = tools.rows(self._operations, full=full)
+        return self._rows
 
     def server(self) -> Server[Any]:
         server: Server[Any] = Server(
@@ -133,50 +143,55 @@ class Handlers:
         )
         return server
 
-    def context(self, call: Call, params: CallToolRequestParams) -> Context:
+    def caller(self, call: Call, params: CallToolRequestParams) -> Caller:
         client = call.session.client_params
         patient = client is not None and client.client_info.name.startswith(PATIENT)
         asker = Asker(call, params)
-        caller = Caller(
+        return Caller(
             None,
-            Progress(call).report,
+            self.place.back(Progress(call).report),
             times_out=not patient,
-            ask=asker if asker.is_supported else None,
+            ask=self.place.back(asker.ask) if asker.is_supported else None,
             takes_early_reply=True,
-        )
-        by = client.client_info.name if client is not None else "mcp"
-        return Context(
-            self.start,
-            self.environ,
-            self.jobs,
-            caller,
-            self.reply_cache,
-            self.unchanged,
-            f"mcp:{by}",
         )
 
     async def list_tools(self, _call: Call, _page: Page) -> ListToolsResult:
-        return ListToolsResult(tools=[row.tool for row in self.tools.values()])
+        return ListToolsResult(tools=[row.tool for row in (await self.rows()).values()])
 
     async def call_tool(
         self, call: Call, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
-        row = self.tools.get(params.name)
+        rows = await self.rows()
+        row = rows.get(params.name)
         if row is None:
             raise MCPError(
-                INVALID_PARAMS,
-                f"There is no tool `{params.name}`.{nearest(params.name, self.tools)}",
+                INVALID_PARAMS, f"There is no tool `{params.name}`.{nearest(params.name, rows)}"
             )
+        client = call.session.client_params
+        by = client.client_info.name if client is not None else "mcp"
         arguments = params.arguments or {}
+        work = partial(self._reply, row, self.caller(call, params), by, arguments)
         try:
             self.admit(call.request, arguments)
-            reply = await row.run(self.context(call, params), arguments)
+            return self.result(await self.place.run(work))
         except InputRequired as needed:
             return needed.result
+        except PrereadError as error:
+            return tools.failed(error)
+
+    async def _reply(
+        self, row: tools.ToolRow, caller: Caller, by: str, arguments: tools.Arguments, jobs: Jobs
+    ) -> Model:
+        """The reply of a tool. Raises PrereadError for every failure, and InputRequired."""
+        context = Context(
+            self.start, self.environ, jobs, caller, self.reply_cache, self.unchanged, f"mcp:{by}"
+        )
+        try:
+            return await row.run(context, arguments)
+        except InputRequired:
+            raise
         except Exception as error:
-            failure = dispatch.expected(self.start, "mcp", error)
-            return tools.failed(failure)
-        return self.result(reply)
+            raise dispatch.expected(self.start, "mcp", error) from error
 
     def result(self, reply: Model) -> CallToolResult:
         """The result for a reply. A cached reply is the same object, and so is its result."""
@@ -227,9 +242,13 @@ class Handlers:
 
     async def of_dossiers(self, look: Callable[..., T], *arguments: str) -> T:
         """Call `look` in a worker thread; a PrereadError becomes an error of the protocol."""
-        try:
+
+        async def work(_jobs: Jobs) -> T:
             services = services_of(self.start, self.environ, unchanged=self.unchanged)
             return await anyio.to_thread.run_sync(look, services, *arguments)
+
+        try:
+            return await self.place.run(work)
         except PrereadError as error:
             data = {"code": error.code, **error.details}
             said = wording.in_words_of("tools", str(error))
@@ -250,7 +269,7 @@ async def serve(
                     scope.cancel()
 
             shutdown.set_cleanup(partial(loop.call_soon_threadsafe, clean))
-            handlers = Handlers(start, environ, jobs)
+            handlers = Handlers(start, environ, Here(jobs))
             async with (
                 connected(wire, shutdown.on_end_of_input) as streams,
                 anyio.create_task_group() as tasks,

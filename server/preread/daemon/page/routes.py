@@ -115,8 +115,10 @@ class Pages:
 async def _shown(view: View, visit: Visit) -> Response:
     """A view, or its error."""
     try:
+        await visit.look()
         if not visit.wanted and len(visit.roots) != 1:
             return page("projects.html", {"visit": visit})
+        await visit.choose()
         name, values = await view(visit)
         return page(name, {**values, "visit": visit})
     except Failed as failed:

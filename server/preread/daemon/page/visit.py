@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import anyio
 from starlette.requests import Request
 
 from preread.daemon.guard import Peer
@@ -41,24 +42,37 @@ class Visit:
     def __init__(self, serving: Serving, peer: Peer, request: Request) -> None:
         self._serving, self._peer, self.request = serving, peer, request
         self.wanted = request.query_params.get("namespace", "")
-        self.roots = [root for root in serving.allowed.allowed() if self._is_open(root)]
+        self.roots: list[Path] = []
+        self.root = Path()  # of the project to show
 
-    def _is_open(self, root: Path) -> bool:
+    async def look(self) -> None:
+        """Find the projects, all at a time: some may not answer."""
+        allowed = self._serving.allowed.allowed()
+        is_open = dict.fromkeys(allowed, False)
+
+        async def check(root: Path) -> None:
+            is_open[root] = await self._is_open(root)
+
+        async with anyio.create_task_group() as tasks:
+            for root in allowed:
+                tasks.start_soon(check, root)
+        self.roots = [root for root in allowed if is_open[root]]
+
+    async def choose(self) -> None:
+        """Find the project to show. Raises E_NOT_FOUND, and E_READ if it does not answer."""
+        self.root = await self._serving.root(self._peer, self.wanted)
+
+    async def _is_open(self, root: Path) -> bool:
         try:
-            return self._serving.root(self._peer, str(root)) == root
-        except PrereadError:
-            return False
+            return await self._serving.root(self._peer, str(root)) == root
+        except PrereadError as error:
+            return error.code == "E_READ"  # the page of this project will say so
 
     @property
     def view(self) -> str:
         """The name of the view."""
         path = "/" + self.request.url.path.split("/")[1]
         return "/" if path == "/dossier" else path
-
-    @property
-    def root(self) -> Path:
-        """The project to show. Raises E_NOT_FOUND."""
-        return self._serving.root(self._peer, self.wanted)
 
     @property
     def may_write(self) -> bool:

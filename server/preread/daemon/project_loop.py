@@ -1,0 +1,278 @@
+"""One thread with an event loop per project: a file system that hangs stops only its project.
+
+Whatever touches a project's files runs in that thread, or in worker threads of its loop. Each loop
+has its own limit of worker threads.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from preread.builds.jobs import Job, Jobs
+from preread.daemon.background import Background
+from preread.errors import Cancelled, PrereadError, of_system
+
+P = ParamSpec("P")
+T = TypeVar("T")
+# While calls run, how often the project's file system is asked, and how long it may take. These
+# seconds are counted one by one, so that the time when the daemon was suspended is not among them.
+PAUSE_SECONDS, SILENT_SECONDS, TICK = 2.0, 10, 1.0
+MAX_LEFT = 20  # calls that still run SILENT_SECONDS after their callers left
+IDLE_SECONDS = 300.0  # then the thread ends, and the next call starts another
+MAX_LOOKED_FOR = 64  # folders whose projects are looked for at a time
+
+
+def silent(folder: Path) -> PrereadError:
+    """The error for a project whose file system does not answer."""
+    return PrereadError(
+        "E_READ",
+        f"The file system of {folder} does not answer.",
+        "Check its mount. Calls work again as soon as it answers.",
+        {"path": str(folder)},
+    )
+
+
+class ProjectLoop:
+    """The thread of one project. Its methods are for the daemon's event loop."""
+
+    def __init__(
+        self, root: Path, tasks: Background, notify: Callable[[Path, Job], object]
+    ) -> None:
+        """`notify` is called, in the project's loop, with each build that changed or ended."""
+        self._root, self._tasks, self._notify = root, tasks, notify
+        self._home = asyncio.get_running_loop()
+        self._thread: _Thread | None = None
+        self._waiting = 0  # callers
+        self._left: dict[int, float] = {}  # calls that their callers left, and when
+        self._is_watched = False
+        self._silence: asyncio.Future[None] = self._home.create_future()  # done while it lasts
+
+    async def run(self, work: Callable[[Jobs], Awaitable[T]]) -> T:
+        """The result of `work`, which gets the project's builds, in the project's loop.
+
+        Cancelling this cancels it there. Raises E_READ when the file system has not answered for
+        SILENT_SECONDS, and at once until it does.
+        """
+        if self._silence.done() or self._is_full():
+            raise silent(self._root)
+        thread = self._started()
+        scope = anyio.CancelScope()
+        call = _within(scope, work, thread.jobs)
+        answer = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, thread.loop))
+        self._waiting += 1
+        self._watch()
+        try:
+            await _first(answer, self._silence)
+        finally:
+            self._waiting -= 1
+            if not answer.done():
+                self._leave(answer)
+                thread.call_soon(scope.cancel)
+        if not answer.done():
+            raise silent(self._root)
+        if answer.cancelled():
+            raise Cancelled
+        return answer.result()
+
+    def post(self, work: Callable[..., object], *arguments: object) -> None:
+        """Have the daemon's loop call `work` soon. From any thread."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._home.call_soon_threadsafe(work, *arguments)
+
+    def running(self) -> list[Job]:
+        """The running and waiting builds."""
+        return self._thread.jobs.running(self._root) if self._thread is not None else []
+
+    def stop(self) -> None:
+        """End its builds, and allow no new ones."""
+        if self._thread is not None:
+            self._thread.jobs.stop()
+
+    def end(self) -> None:
+        """End its builds, its calls and its thread, unless that hangs."""
+        if self._thread is not None:
+            self._thread.end()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive
+
+    def _started(self) -> "_Thread":
+        if self._thread is None or not self._thread.is_alive:
+            self._thread = _Thread(self._notify)
+        return self._thread
+
+    def _is_full(self) -> bool:
+        since = time.monotonic() - SILENT_SECONDS
+        return sum(left < since for left in self._left.values()) >= MAX_LEFT
+
+    def _leave(self, answer: "asyncio.Future[Any]") -> None:
+        key = id(answer)
+        self._left[key] = time.monotonic()
+        answer.add_done_callback(lambda _: self._left.pop(key))
+        _ignore(answer)
+
+    # -- watching the thread
+
+    def _watch(self) -> None:
+        if not self._is_watched:
+            self._is_watched = True
+            self._tasks.start_soon(self._watch_thread)
+
+    async def _watch_thread(self) -> None:
+        """Ask the file system as long as calls run; end the thread when it is idle."""
+        idle = 0.0
+        while idle < IDLE_SECONDS and self._thread is not None:
+            await anyio.sleep(PAUSE_SECONDS)
+            if self._waiting or self._left or self.running():
+                idle = 0.0
+                await self._ask(self._thread)
+            else:
+                idle += PAUSE_SECONDS
+        self.end()
+        self._thread, self._is_watched = None, False
+
+    async def _ask(self, thread: "_Thread") -> None:
+        """Wait until the file system answers. If that takes too long, calls fail meanwhile."""
+        there = asyncio.run_coroutine_threadsafe(thread.ask(self._root), thread.loop)
+        answer = asyncio.wrap_future(there)
+        if not await _answers(answer):
+            self._silence.set_result(None)
+            await asyncio.wait({answer})
+            self._silence = self._home.create_future()
+
+
+class _Thread:
+    """A running thread, and the builds of its loop."""
+
+    def __init__(self, notify: Callable[[Path, Job], object]) -> None:
+        """Raises PrereadError if the system has no more threads or descriptors."""
+        self.jobs = Jobs(notify=notify)
+        self._asking = anyio.CapacityLimiter(1)  # not one of those that calls can use up
+        started: Future[asyncio.AbstractEventLoop] = Future()
+        # A daemon, because nothing can end a thread that hangs in a call of the system.
+        self._thread = threading.Thread(
+            target=self._run, args=(started,), name="project", daemon=True
+        )
+        try:
+            self._thread.start()
+            self.loop = started.result()
+        except OSError as error:
+            raise of_system(error) from error
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def call_soon(self, work: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self.loop.call_soon_threadsafe(work)
+
+    def end(self) -> None:
+        self.jobs.stop()
+        self.call_soon(self._scope.cancel)
+
+    async def ask(self, root: Path) -> None:
+        """Return when the file system of a folder answers, were it with an error."""
+        await anyio.to_thread.run_sync(_ask, str(root), limiter=self._asking)
+
+    def _run(self, started: "Future[asyncio.AbstractEventLoop]") -> None:
+        try:
+            anyio.run(self._live, started)
+        except BaseException as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    async def _live(self, started: "Future[asyncio.AbstractEventLoop]") -> None:
+        with anyio.CancelScope() as self._scope:
+            async with self.jobs:
+                started.set_result(asyncio.get_running_loop())
+                await anyio.sleep_forever()
+
+
+class Lookups:
+    """Runs functions of folders, each in a thread of its own: nobody knows yet whose they are."""
+
+    def __init__(self) -> None:
+        self._running: dict[Path, Future[Any]] = {}
+
+    async def run(self, folder: Path, look: Callable[[Path], T]) -> T:
+        """`look(folder)`, for all who ask meanwhile. Raises E_READ if that takes too long."""
+        found = self._running.get(folder)
+        if found is None:
+            if len(self._running) >= MAX_LOOKED_FOR:
+                raise silent(folder)
+            found = self._running[folder] = Future()
+            target, arguments = self._look, (folder, look, found)
+            threading.Thread(target=target, args=arguments, name="look", daemon=True).start()
+        answer: asyncio.Future[T] = asyncio.wrap_future(found)
+        _ignore(answer)  # a caller may leave
+        if await _answers(answer):
+            return answer.result()
+        raise silent(folder)
+
+    def _look(self, folder: Path, look: Callable[[Path], T], found: "Future[T]") -> None:
+        try:
+            answer = look(folder)
+        except BaseException as error:  # who waits for it re-raises it
+            del self._running[folder]
+            found.set_exception(error)
+        else:
+            del self._running[folder]
+            found.set_result(answer)
+
+
+def calling(
+    loop: asyncio.AbstractEventLoop, work: Callable[P, Awaitable[T]]
+) -> Callable[P, Awaitable[T]]:
+    """`work` of one event loop, to be called in another."""
+
+    async def call(*arguments: P.args, **options: P.kwargs) -> T:
+        there = asyncio.run_coroutine_threadsafe(_awaited(work, *arguments, **options), loop)
+        return await asyncio.wrap_future(there)
+
+    return call
+
+
+def _ask(root: str) -> None:
+    with suppress(OSError):  # an answer, too
+        os.statvfs(root)  # of this, unlike `stat`, a kernel keeps no reply
+        with os.scandir(root) as entries:
+            next(entries, None)
+
+
+async def _within(scope: anyio.CancelScope, work: Callable[[Jobs], Awaitable[T]], jobs: Jobs) -> T:
+    with scope:
+        return await work(jobs)
+    raise Cancelled  # nobody waits any more
+
+
+async def _awaited(work: Callable[P, Awaitable[T]], *arguments: P.args, **options: P.kwargs) -> T:
+    return await work(*arguments, **options)
+
+
+async def _first(*awaited: "asyncio.Future[Any]") -> None:
+    await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _answers(answer: "asyncio.Future[Any]") -> bool:
+    """Whether this is done within SILENT_SECONDS."""
+    for _ in range(SILENT_SECONDS):
+        if (await asyncio.wait({answer}, timeout=TICK))[0]:
+            return True
+    return False
+
+
+def _ignore(answer: "asyncio.Future[Any]") -> None:
+    """Have no warning about an error that nobody waits for."""
+    answer.add_done_callback(lambda done: done.cancelled() or done.exception())
