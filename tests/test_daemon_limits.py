@@ -13,8 +13,8 @@ from mcp.client.streamable_http import streamable_http_client
 from websockets.sync.client import ClientConnection, connect
 
 from _daemon import Daemon, daemon, shared, shared_token
+from preread.daemon.calls import calls_of
 from preread.daemon.guard import MAX_CALLS, MAX_HEAD, Rates, Refused
-from preread.daemon.serving import calls_of
 from preread.infra.locks import FileLock
 from preread.layout import Layout
 

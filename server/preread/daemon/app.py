@@ -16,10 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from preread import __version__
 from preread.daemon import rpc as json_rpc
 from preread.daemon import stream
+from preread.daemon.calls import calls_of
 from preread.daemon.guard import METADATA, Peer, Refused, origin_of, status_of
 from preread.daemon.page import routes as pages
 from preread.daemon.rpc import Answer
-from preread.daemon.serving import Serving, calls_of
+from preread.daemon.serving import Serving
 from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
 

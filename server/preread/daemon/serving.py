@@ -17,7 +17,8 @@ from starlette.requests import Request
 from preread.builds.jobs import Caller, Job, Jobs
 from preread.builds.reply_cache import ReplyCache
 from preread.daemon.background import Background
-from preread.daemon.guard import MAX_CALLS, Peer, Refused
+from preread.daemon.calls import calls_of, check_scope
+from preread.daemon.guard import Peer, Refused
 from preread.daemon.hub import Hub, of_build
 from preread.daemon.logins import Logins
 from preread.daemon.metrics import Metrics
@@ -28,7 +29,7 @@ from preread.errors import PrereadError
 from preread.mcp.http import Endpoint
 from preread.mcp.place import P, Place, T
 from preread.mcp.server import Handlers
-from preread.operations import REGISTRY, dispatch, shared_state
+from preread.operations import REGISTRY, shared_state
 from preread.operations.registry import Context, Operation, is_project, root_of
 from preread.unchanged import Unchanged
 
@@ -292,45 +293,6 @@ def _spend(request: Request | None, arguments: Mapping[str, Any]) -> None:
             peer.spend(calls_of(arguments) - 1)
     except Refused as refused:
         raise refused.error from refused
-
-
-def check_scope(peer: Peer, given: State) -> None:
-    """Raises Refused if any method of a state is beyond the peer's scope."""
-    if peer.is_local:
-        return
-    for method in _methods(given):
-        try:
-            operation = dispatch.find(REGISTRY, method)
-        except PrereadError:
-            continue  # the answer will say so
-        if not includes(peer.scope, operation.effect):
-            raise Refused(
-                403,
-                f"{operation.name} needs a token with the scope `{operation.effect}`.",
-                www_authenticate=f'Bearer error="insufficient_scope", scope="{operation.effect}"',
-            )
-
-
-def calls_of(given: object) -> int:
-    """The number of calls in a state, or in a JSON-RPC message or batch. Raises Refused."""
-    count = len(_methods(given))
-    if count > MAX_CALLS:
-        hint = "Send it in several messages."
-        raise Refused(413, f"There are more than {MAX_CALLS} calls in this message.", hint)
-    return max(1, count)
-
-
-def _methods(given: object) -> list[str]:
-    """Every method that a state, or a batch of messages, could run, at any depth."""
-    found, states = [], list(given) if isinstance(given, list) else [given]
-    while states:
-        state = states.pop()
-        if isinstance(state, dict):
-            if isinstance(state.get("method"), str):
-                found.append(state["method"])
-            states.append(state.get("then"))
-            states += state["batch"] if isinstance(state.get("batch"), list) else []
-    return found
 
 
 def _named(given: State) -> str:

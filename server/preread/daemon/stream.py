@@ -12,9 +12,10 @@ from starlette.responses import StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from preread.daemon import rpc
+from preread.daemon.calls import calls_of
 from preread.daemon.guard import MAX_BODY, Peer, Refused
 from preread.daemon.hub import Event, build_data
-from preread.daemon.serving import Namespace, Serving, calls_of
+from preread.daemon.serving import Namespace, Serving
 from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
 
