@@ -273,5 +273,6 @@ def _is_name(quote: str, names: frozenset[str]) -> bool:
     """Whether a quote is one of these names, or some words of one, such as a test's title."""
     if quote in names:
         return True
-    words = re.compile(rf"(?<!\w){re.escape(quote)}(?!\w)")
-    return any(words.search(name) for name in names if " " in name)
+    titles = [name for name in names if quote in name and " " in name]
+    words = rf"(?<!\w){re.escape(quote)}(?!\w)"
+    return any(re.search(words, title) for title in titles)

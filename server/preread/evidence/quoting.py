@@ -21,6 +21,9 @@ MAX_SENTENCE = 200
 MARKS = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|\"{3})\s?|\*/$|\"{3}$")
 ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 
+# The first of several arguments, if it is a name; not of a macro: `case!(name, …)`.
+FIRST_ARGUMENT = re.compile(r"(?<!\w)[\w.]*[a-z]\w*\(\s*([A-Za-z_][\w.]*)\s*,")
+
 
 def anchored(name: str, line: int, path: str = "") -> str:
     """A name with its line, or with file and line: `name` :12."""
@@ -98,8 +101,7 @@ def can_be_anchored(name: str) -> bool:
 def is_variable(file: FileView, title: str, number: int) -> bool:
     """Whether a test's title is an expression, as in `t.Run(tc.name, …)`: it names no test."""
     text = file.lines[number - 1] if 0 < number <= len(file.lines) else ""
-    given = rf"(?<!\w)[\w.]*[a-z]\w*\(\s*{re.escape(title)}\s*,"  # no macro: `case!(name, …)`
-    return re.fullmatch(r"[A-Za-z_][\w.]*", title) is not None and bool(re.search(given, text))
+    return title in FIRST_ARGUMENT.findall(text)
 
 
 def line(file: FileView, number: int) -> str:
