@@ -198,11 +198,11 @@ async def test_extensions_that_wait_for_their_turn_are_not_taken_for_each_other(
     api.play(held, when="its feature `logout`")
 
     async def extend(client, file):
-        params = {"feature": "login", "files": [file]}
-        result = await client.call_tool(
-            "context_operation", {"method": "context.extend", "params": params}
-        )
-        extended.append(result.structured_content["result"])
+        call = {"method": "context.extend", "params": {"feature": "login", "files": [file]}}
+        reply = {"status": "building"}
+        while reply["status"] == "building":
+            reply = (await client.call_tool("context_operation", call)).structured_content["result"]
+        extended.append(reply)
 
     async with served(project, env) as (client, tasks):
         tasks.start_soon(kept, other, load(client, "logout"))

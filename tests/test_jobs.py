@@ -295,6 +295,26 @@ async def test_a_caller_without_time_gets_building_and_the_next_call_joins(servi
     assert again.reply.state == "joined"
 
 
+@pytest.mark.parametrize("has_ended", [False, True])
+async def test_a_forced_call_that_got_building_gets_that_build_when_it_calls_again(
+    services, has_ended
+):
+    work, forced = Work(), Request(feature="login", force=True)
+    async with side_by_side(services) as calls:
+        hurried = await calls.start(work, forced, Caller(0, silent))
+        await hurried.returned.wait()
+        assert "same arguments" in hurried.reply.next
+        if has_ended:
+            work.go.set()
+            await work.over.wait()
+        again = await calls.start(work, forced)
+        work.go.set()
+        await again.returned.wait()
+        assert (work.runs, again.reply.state) == ({"login": 1}, "built")
+        await (await calls.start(work, forced)).returned.wait()
+    assert work.runs == {"login": 2}, "another force is another build"
+
+
 async def test_a_caller_that_times_out_waits_as_long_as_the_settings_say(tmp_path):
     services = Services(layout=Layout(tmp_path), settings=Settings(reply_within=0.01), environ={})
     work = Work()

@@ -22,6 +22,7 @@ from preread.services import Progress, Services
 from preread.settings import Settings
 
 MAX_STEPS = 300  # steps of a running build that are kept
+OWED_SECONDS = 60.0  # how long the outcome of a forced build is kept for the caller's next call
 ReportProgress = Callable[[str, float, float], Awaitable[None]]
 Work = Callable[[Services, Request], Awaitable[LoadReply]]
 LookUp = Callable[[], Awaitable[LoadReply | None]]
@@ -61,6 +62,7 @@ class Job:
         self.early_reply: LoadReply | None = None
         self.reply: LoadReply | None = None
         self.error: Exception | None = None
+        self.ended_at = math.inf  # by time.monotonic()
         self.steps: deque[tuple[float, str]] = deque(maxlen=MAX_STEPS)  # epoch seconds, what it did
         self._latest: tuple[str, float, float] | None = None  # progress
         self._changed = anyio.Event()
@@ -114,6 +116,7 @@ class Job:
             self.error = Cancelled()
             raise
         finally:
+            self.ended_at = time.monotonic()
             self._changed.set()
             self._notify(self)
 
@@ -192,6 +195,8 @@ class Jobs:
         """
         self._limit, self._notify = limit, notify
         self._jobs: dict[tuple[Path, str], Job] = {}
+        # Forced builds whose callers were told to call again, each with that caller's request.
+        self._owed: list[tuple[tuple[Path, str], Request, Job]] = []
         self._lookups: dict[int, Progress] = {}
         self._turns: dict[Path, anyio.CapacityLimiter] = {}  # by root
         self._stopped = False
@@ -237,26 +242,49 @@ class Jobs:
         """The published dossier, else a running build that serves the request, else a new build.
 
         `look_up` finds the published dossier; it is called again after a build that did not serve
-        the request has ended. `work` builds. Raises E_BUSY if too many builds wait already.
+        the request has ended. `work` builds. A forced call that was told to call again gets the
+        build that it started. Raises E_BUSY if too many builds wait already.
         """
         asked = time.monotonic()
         until = anyio.current_time() + caller.max_wait(services.settings)
         key = (services.layout.root, request.feature)
+        if (owed := self._take_owed(key, request)) is not None:
+            return await self._awaited(owed, services, request, caller, until)
         while True:
             if (found := await self._look_up(services.progress, look_up)) is not None:
                 return found
             job = self._jobs.get(key)
             if job is None:
-                reply = await self._attend(self._start(key, services, request, work), caller, until)
-            elif job.serves(request, asked):
-                reply = await self._attend(job, caller, until)
-                reply = reply and reply.model_copy(update={"state": "joined"})
-            else:
-                with anyio.CancelScope(deadline=until):
-                    await job.ended()
-                    continue
-                reply = None
-            return reply or replies.building(services, request, time.monotonic() - asked)
+                job = self._start(key, services, request, work)
+                return await self._awaited(job, services, request, caller, until)
+            if job.serves(request, asked):
+                reply = await self._awaited(job, services, request, caller, until)
+                is_final = reply.status != "building"
+                return reply.model_copy(update={"state": "joined"}) if is_final else reply
+            with anyio.CancelScope(deadline=until):
+                await job.ended()
+                continue
+            return replies.building(services, request, time.monotonic() - asked)
+
+    async def _awaited(
+        self, job: Job, services: Services, request: Request, caller: Caller, until: float
+    ) -> LoadReply:
+        """The job's reply, or `building` if the caller's time runs out first."""
+        asked = time.monotonic()
+        reply = await self._attend(job, caller, until)
+        if reply is None and request.force:
+            self._owed.append(((services.layout.root, request.feature), request, job))
+        return reply or replies.building(services, request, time.monotonic() - asked)
+
+    def _take_owed(self, key: tuple[Path, str], request: Request) -> Job | None:
+        """The build that such a call was told to call again for."""
+        since = time.monotonic() - OWED_SECONDS
+        self._owed = [one for one in self._owed if one[2].ended_at > since]
+        for one in self._owed:
+            if one[:2] == (key, request):
+                self._owed.remove(one)
+                return one[2]
+        return None
 
     async def _look_up(self, progress: Progress, look_up: LookUp) -> LoadReply | None:
         """Call `look_up` so that stop() ends its worker thread too."""
