@@ -79,9 +79,12 @@ class Person:
 
 def connect(
     project: Path | None, mode="legacy", env=None, name="a-client", cwd=None, program=None,
-    person=None,
+    person=None, patience=BOUND,
 ) -> Client:  # fmt: skip
-    """The SDK's client of a real server process; to be entered. `person` answers its questions."""
+    """The SDK's client of a real server process; to be entered. `person` answers its questions.
+
+    `patience` is in seconds, for each of its requests.
+    """
     whole = environ(env)
     first, *more = command(program or arguments(project), whole)
     server = StdioServerParameters(command=first, args=more, env=whole, cwd=cwd)
@@ -89,7 +92,7 @@ def connect(
         server,
         mode=mode,
         client_info=Implementation(name=name, version="1"),
-        read_timeout_seconds=BOUND,
+        read_timeout_seconds=patience,
         elicitation_callback=person,
     )
 

@@ -24,6 +24,7 @@ from _messages_api import (
     Fail,
     Hang,
     MessagesAPI,
+    Request,
     Turn,
     rate_limit,
     text,
@@ -34,7 +35,7 @@ from preread.builders import faults
 from preread.builders.failure_table import ROWS, STDERR
 from preread.builders.stream import Transcript
 from preread.errors import CODES
-from preread.infra.subprocesses import Ended, child
+from preread.infra.subprocesses import Ended, child, streamed
 from preread.models import Fault, Outcome
 
 STREAMS = ROOT / "tests" / "data" / "streams"
@@ -455,7 +456,7 @@ ARGUMENTS = [
     "--setting-sources", "", "--strict-mcp-config", "--no-session-persistence",
 ]  # fmt: skip
 ONE_TRY = {"CLAUDE_CODE_MAX_RETRIES": "1"}
-SOON = 8  # seconds; what the program does in two is done by then, on a busy machine too
+LATER = 600.0  # seconds; a deadline that only a clock which is set forward reaches
 TOKEN = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-scripted"}
 TRACKER = """
 import json, sys
@@ -657,9 +658,34 @@ def test_turns_and_money_are_limited(run: Runs) -> None:
     assert transcript.cost_usd > 0.0001
 
 
-def test_a_deadline_keeps_the_output_and_the_drafts(run: Runs) -> None:
-    script = [[tool("Read", file_path=str(run.project / "order.ts"))], Hang()]
-    transcript, ended, said = run(script, seconds=SOON)
+class Clock:
+    """The clock of deadlines, which a test sets forward when the program has got far enough."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def set_forward(self) -> None:
+        self._ahead = LATER
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(streamed, "time", found)
+    return found
+
+
+def test_a_deadline_keeps_the_output_and_the_drafts(run: Runs, clock: Clock) -> None:
+    def script(request: Request) -> Answer:
+        if request.turn == 0:
+            return [tool("Read", file_path=str(run.project / "order.ts"))]
+        clock.set_forward()
+        return Hang()
+
+    transcript, ended, said = run(script, seconds=LATER)
     found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, ended.cut) == ("E_TIMEOUT", "deadline")
@@ -668,8 +694,13 @@ def test_a_deadline_keeps_the_output_and_the_drafts(run: Runs) -> None:
     assert (transcript.turns, bool(transcript.cost_usd)) == (1, True)
 
 
-def test_a_deadline_while_retrying_is_blamed_on_the_service(run: Runs) -> None:
-    transcript, ended, _ = run(lambda request: OVERLOADED, environ=faults.RETRIES_ENV, seconds=SOON)
+def test_a_deadline_while_retrying_is_blamed_on_the_service(run: Runs, clock: Clock) -> None:
+    def script(_request: Request) -> Answer:
+        if len(run.service.requests) > 1:  # the program has said that it tries again
+            clock.set_forward()
+        return OVERLOADED
+
+    transcript, ended, _ = run(script, environ=faults.RETRIES_ENV, seconds=LATER)
     found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, ended.cut) == ("E_OVERLOADED", "deadline")

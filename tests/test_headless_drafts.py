@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
 import time
 
@@ -14,6 +16,7 @@ from _headless import (
     PATTERNS,
     STANDARD,
     SUMMARY,
+    headless,
     line,
     output,
     sessions,
@@ -22,6 +25,7 @@ from _headless import (
 from _headless_scene import DONE, Scene, turns
 from _messages_api import Turn, tool
 from _processes import LOGIN
+from conftest import child_environ
 
 SONNET = "claude-sonnet"
 DRAFTED = sorted(STANDARD)
@@ -228,18 +232,36 @@ def dear(tokens, goes_on=True):
     return lambda request: Turn(blocks, usage={"input_tokens": tokens})
 
 
-@pytest.mark.parametrize("short", ["time", "money"])
-def test_a_draft_is_not_sent_back_when_time_or_money_is_short(scene, api, short):
-    bad = {**STANDARD, "patterns.md": with_invented(PATTERNS)}
+# A command line for which time is short as soon as a tenth of it has passed, not all but a tenth.
+HURRIED = """
+from preread.builders import claude
+claude.MIN_LEFT = 0.9
+from preread.__main__ import main
+main()
+"""
 
+
+def test_a_draft_is_not_sent_back_when_money_is_short(scene, api):
+    api.play(turns({**STANDARD, "patterns.md": with_invented(PATTERNS)}, dear(140_000)))
+    assert_not_sent_back(scene, api, scene.load(max_usd=0.3))
+
+
+def test_a_draft_is_not_sent_back_when_time_is_short(scene, api):
     def slow(request):
-        """Answers when less than a tenth of the time is left for a second round."""
-        ends = scene.layout.building("login").stat().st_mtime + 14  # its text has whole seconds
-        threading.Event().wait(max(0.0, ends - 1.1 - time.time()))
+        begun = scene.layout.building("login").stat().st_mtime  # its text has whole seconds
+        threading.Event().wait(max(0.0, begun + 6 - time.time()))
         return DONE
 
-    api.play(turns(bad, slow if short == "time" else dear(140_000)))
-    reply = scene.load(**({"timeout": 14} if short == "time" else {"max_usd": 0.3}))
+    api.play(turns({**STANDARD, "patterns.md": with_invented(PATTERNS)}, slow))
+    env = headless(scene.claude, api, scene.tmp, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", HURRIED, "load", "login", "--level", "standard", "--json"],
+        cwd=scene.project, env=child_environ(env), capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert_not_sent_back(scene, api, json.loads(done.stdout))
+
+
+def assert_not_sent_back(scene, api, reply):
     assert (reply["status"], reply["stats"]["dropped"]) == ("ok", len(INVENTED))
     assert len(api.requests) == 2
     assert scene.texts["patterns.md"] == PATTERNS

@@ -11,12 +11,13 @@ import pytest
 
 from _headless import CODEBASE, EXISTING_TESTS, PATTERNS, STANDARD, headless, line, output
 from _headless_scene import Scene, turns, writes
-from _mcp_process import BOUND, connect
+from _mcp_process import connect
 from _messages_api import tool
 from _processes import bytes_of, left_behind
 from _trees import write
 
 TRACKER = Path(__file__).with_name("_tracker.py")
+BOUND = 300  # seconds, after which a call hangs; the machine may be busy
 
 
 @pytest.fixture
@@ -419,11 +420,11 @@ def test_a_server_of_an_unpacked_archive_runs_once_the_person_approved_it(
     scene.make({".project/config.toml": CONFIG, ".mcp.json": defined(tracker=tracker(calls))})
     shutil.rmtree(scene.project / ".git")
     api.play(turns(lambda _: [asks()], {**STANDARD, "patterns.md": CITING}))
-    env = headless(claude, api, tmp_path, level="standard")
+    env = headless(claude, api, tmp_path, level="standard", reply_within=BOUND)
 
     async def over_mcp():
         with anyio.fail_after(BOUND):
-            async with connect(scene.project, env=env) as client:
+            async with connect(scene.project, env=env, patience=BOUND) as client:
                 return (
                     await client.call_tool("load_context", {"feature": "login"})
                 ).structured_content

@@ -25,6 +25,7 @@ INSPECTOR = PREFIX / "@modelcontextprotocol" / "inspector-cli"
 OLD_PYTHON = Path(tempfile.gettempdir()) / "preread-mcp1"
 ENV = {"PREREAD_CLAUDE": "off"}
 WAYS = ("http", "stdio")
+BOUND = 300  # seconds, after which a client hangs; it takes a few, and many on a busy machine
 
 
 def installed(place: Path) -> None:
@@ -44,7 +45,7 @@ def server(way: str, root: Path) -> dict[str, Any]:
 
 
 def output(program: list[object], env: dict[str, str]) -> Any:
-    done = subprocess.run(program, env=env, cwd="/", capture_output=True, text=True, timeout=120)
+    done = subprocess.run(program, env=env, cwd="/", capture_output=True, text=True, timeout=BOUND)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -17,7 +17,9 @@ from preread.builders.locate import locate, unavailable
 from preread.infra import atomic
 from preread.services import Services
 
-VERSION_SECONDS = 10.0
+# It takes a fraction of a second, and many times that on a busy machine: a program that is given up
+# too early costs the caller the model, one that hangs only costs this time.
+VERSION_SECONDS = 30.0
 TEMPORARY = Path("the folder for temporary files")  # as errors name it
 MIN_VERSION = (2, 1, 110)  # the oldest on which the permissions below were seen to work
 RESTRICTED = (2, 1, 248)  # first with --restricted: file tools stay in the working directory

@@ -21,7 +21,8 @@ UNTIL_THEN = "Until then the static builder serves every level."
 UPGRADE = "Run: pip install --upgrade preread"
 PACKAGES = (
     "anyio", "click", "defusedxml", "filelock", "httpx2", "jinja2", "mcp", "pydantic", "psutil",
-    "pyjwt", "rich", "starlette", "tomlkit", "tree-sitter", "uvicorn", "watchfiles", "websockets",
+    "pyjwt", "pystemmer", "rich", "starlette", "tomlkit", "tree-sitter", "uvicorn", "watchfiles",
+    "websockets",
 )  # fmt: skip
 
 
