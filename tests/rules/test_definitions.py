@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from _own import make_thin, own, texts
 
-from _evidence_project import write
+from _evidence_project import commit, evidence, write
 
 LOGIN = "def login_user(name):\n    return name\n"
 
@@ -275,3 +275,30 @@ def test_calls_into_imported_modules_are_told_by_whose_they_are(tmp_path: Path) 
     helpers = "def check_name(name):\n    return name\n\n\ndef quote_all(name):\n    return name\n"
     root = write(tmp_path, {"shop/login.py": code, "shop/helpers.py": helpers})
     assert detail(root, "login_user") == "`login_user` (name) → `check_name` :8"
+
+
+def test_code_without_a_word_of_the_request_is_no_part_of_it(tmp_path: Path) -> None:
+    """Files that only the tests lead to: they would be shown as if they were the feature."""
+    test = "import pytest\nfrom paint import mix\n\n\n@pytest.fixture\ndef login():\n    return 1\n"
+    use = "\n\ndef test_mix(login):\n    assert mix(login)\n"
+    root = write(
+        tmp_path, {"paint.py": "def mix(x):\n    return x\n", "tests/test_a.py": test + use}
+    )
+    assert texts(root, "definitions") == []
+    assert texts(root, "tests") == ["`test_mix` :10"]
+
+
+def test_files_without_a_word_of_the_request_are_named_only_if_much_leads_there(
+    tmp_path: Path,
+) -> None:
+    login = {f"src/login_{n}.py": LOGIN.replace("user", str(n)) for n in range(12)}
+    commit(tmp_path, login | {"src/paint.py": "def mix(x):\n    return x\n"}, "Begin")
+    commit(tmp_path, {"src/paint.py": "def mix(x, y):\n    return x\n"}, "Mix for the login")
+    for n in range(3):
+        commit(tmp_path, {path: text + "# x\n" * n for path, text in login.items()}, "The login")
+    root = tmp_path.resolve()
+    ranked = {one.path: one.score for one in evidence(root, "login").files}
+    assert 0 < ranked["src/paint.py"] < 0.35
+    *_, named = own(root, "definitions")
+    assert named.text == "more files, the likeliest first"
+    assert "src/paint.py" not in named.sources

@@ -84,9 +84,11 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     lookup = Lookup(connection, query.weights, query.text, query.scope, analyses.text, weight)
     hits, thin = _hits(request, query, lookup, analyses)
     read = {kind: found[: LIMITS[kind]] for kind, found in hits.items()}
-    further = {kind: [hit.path for hit in found[LIMITS[kind] :]] for kind, found in hits.items()}
+    further = {
+        kind: _files(services, analyses, found[LIMITS[kind] :]) for kind, found in hits.items()
+    }
     tests = sorted(read["tests"] + read["helpers"], key=lambda hit: (-hit.score, hit.path))
-    return View(
+    view = View(
         services,
         connection,
         request,
@@ -103,6 +105,9 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         thin=thin,
         notes=[*_notes(request, ticket)],
     )
+    if not any(map(view.mentions_request, view.sources)):
+        view.sources.clear()  # of tests or documents alone: no code is a part of it
+    return view
 
 
 def _hits(

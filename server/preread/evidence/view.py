@@ -21,6 +21,7 @@ from preread.syntax import Outline, Symbol, TestCase
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
 WRAPPED = 0.8  # of a type's lines: if one inner type has as many, the outer is its namespace
+NAMED_FLOOR = 0.35  # score of a file that is named though it has no word of the request
 PLAIN = frozenset({"constant", "type"})
 FUNCTIONS = frozenset({"function", "method", "component"})
 TESTED_SOURCES = 4  # sources whose own lines may contain tests
@@ -75,7 +76,7 @@ class View:
     tests: list[FileView]
     docs: list[FileView]
     hits: dict[str, list[Hit]]  # the ranking itself: files, tests, docs
-    further: dict[str, list[str]]  # paths ranked after these: files, tests
+    further: dict[str, list[FileView]]  # files ranked after these, by kind
     ticket: str = ""
     knowledge: str = ""
     thin: bool = False  # the project says next to nothing about the feature
@@ -243,6 +244,17 @@ class View:
     @cached_property
     def _files(self) -> dict[str, FileView]:
         return {file.path: file for file in (*self.sources, *self.tests, *self.docs)}
+
+    def mentions_request(self, file: FileView) -> bool:
+        """Whether a file has a word of the request in its path or text, and not only a rank.
+
+        Files that merely changed together with the feature's have none.
+        """
+        return self.whole_project or bool(self.relevance.stems_in(f"{file.path}\n{file.text}"))
+
+    def worth_naming(self, files: Iterable[FileView]) -> list[str]:
+        """The paths of the files that mention the request, or that much else leads to."""
+        return [f.path for f in files if f.score >= NAMED_FLOOR or self.mentions_request(f)]
 
     @cached_property
     def commits(self) -> list[gitlog.Commit]:

@@ -42,9 +42,9 @@ def find(view: View) -> Iterator[Found]:
         for number, tier in enumerate(_tiers(view, rank, others)):
             score = _tier_score(rank, number, tier[0].score / view.best_score)
             yield Found(_outline(tier), (), score, file.path)
-    bare = [file.path for file in view.sources[:MAX_FILES] if not view.definitions_in(file)]
-    further = [file.path for file in view.sources[MAX_FILES:]] + view.further["files"]
-    yield from quoting.only_named("files", bare + further)
+    bare = [file for file in view.sources[:MAX_FILES] if not view.definitions_in(file)]
+    further = (*bare, *view.sources[MAX_FILES:], *view.further["files"])
+    yield from quoting.only_named("files", view.worth_naming(further))
 
 
 def _tiers(view: View, rank: int, own: Sequence[Definition]) -> Iterator[Sequence[Definition]]:

@@ -21,7 +21,7 @@ SHARED = 3  # tests that call one helper, for it to name their group
 def find(view: View) -> Iterator[Found]:
     """The tests of each ranked test file; those with the request's words come first."""
     floor = UNRELATED * view.best_case_score
-    named: list[str] = []
+    named: list[FileView] = []
     ranked = dict.fromkeys((*view.tests, *(one.file for one in view.cases)))
     for rank, file in enumerate(ranked):
         own = [one for one in view.cases if one.file is file and _is_quotable(one)]
@@ -29,9 +29,10 @@ def find(view: View) -> Iterator[Found]:
         if rank < FIRST_FILES or (rank < MAX_FILES and is_related):
             yield from _of_file(file, rank, own[:2] if view.thin else own, floor)
         else:
-            named.append(file.path)
+            named.append(file)
     if not view.thin:
-        yield from quoting.only_named("test files", named + view.further["tests"])
+        further = (*named, *view.further["tests"])
+        yield from quoting.only_named("test files", view.worth_naming(further))
 
 
 def _of_file(file: FileView, rank: int, own: Sequence[Test], floor: float) -> Iterator[Found]:

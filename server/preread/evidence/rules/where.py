@@ -44,20 +44,12 @@ def _code(view: View) -> Iterator[Found]:
 
 def _first_sources(view: View) -> Sequence[FileView]:
     """The best sources, and one more whose score is nearly as high."""
-    quotable = [file for file in view.sources if is_quotable(file) and _has_reason(view, file)]
+    quotable = [f for f in view.sources if is_quotable(f) and view.mentions_request(f)]
     code = [file for file in quotable if not DECLARATIONS.search(file.path)]
     ranked = code or quotable
     scores = [file.score for file in ranked[: SOURCES + 1]]
     is_close = len(scores) > SOURCES and scores[-1] >= NEARLY * scores[-2]
     return ranked[: SOURCES + is_close]
-
-
-def _has_reason(view: View, file: FileView) -> bool:
-    """Whether a source has a word of the request in its path or text, and not only a rank.
-
-    Files that merely changed together with the feature's tests have none.
-    """
-    return view.whole_project or bool(view.relevance.stems_in(f"{file.path}\n{file.text}"))
 
 
 def _is_named(view: View, file: FileView) -> bool:
