@@ -47,6 +47,7 @@ def claude_environ(api: MessagesAPI, home: Path, key: str = KEY) -> dict[str, st
         "USERPROFILE": str(home),
         "ANTHROPIC_BASE_URL": api.url,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_TMPDIR": str(home),
         **({"ANTHROPIC_API_KEY": key} if key else {}),
     }
 

@@ -16,6 +16,7 @@ import os
 import pkgutil
 import select
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
@@ -55,8 +56,10 @@ class Loaded:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = read_at_start(environ)
-        self._folder = tempfile.TemporaryDirectory(prefix="loaded-")
-        self.place = str(Path(self._folder.name) / "socket")
+        folder = tempfile.mkdtemp(prefix="loaded-")
+        # The process removes it when its creator has ended, even if that was killed.
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        self.place = str(Path(folder) / "socket")
         self._life, theirs = socket.socketpair()
         with theirs, socket.socket(socket.AF_UNIX) as listening:
             listening.bind(self.place)
@@ -109,7 +112,7 @@ class Forked:
         environ: Mapping[str, str],
         given: bytes = b"",
     ) -> None:
-        self.args, self.returncode = list(arguments), None
+        self.args, self.returncode, self._open = list(arguments), None, set[int]()
         (self.stdout, out_end), (self._err, err_end) = os.pipe(), os.pipe()
         try:
             with standard_input(given) as read, ask(place) as asked:
@@ -262,7 +265,8 @@ def load() -> None:
 
 
 def serve(life: socket.socket, listening: socket.socket) -> None:
-    """Fork for each connection and return in the fork; returns for good when `life` ends."""
+    """Fork for each connection and return in the fork; ends the process when `life` ends."""
+    place = listening.getsockname()
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -274,6 +278,7 @@ def serve(life: socket.socket, listening: socket.socket) -> None:
             os.read(woken, 1 << 12)
             _tell(asking)
         if life in ready:
+            shutil.rmtree(Path(place).parent, ignore_errors=True)
             os._exit(0)
         if listening in ready:
             asked, _ = listening.accept()

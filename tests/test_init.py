@@ -273,7 +273,8 @@ def test_an_installed_package_finds_its_templates_inside_itself(cli: Cli, tmp_pa
     assert (done.status, done.err) == (0, "")
     assert rules(app) == ["tests/**/test_{feature}.py"]
     shutil.rmtree(site / "preread" / "data")
-    broken = cli("init", cwd=write(tmp_path / "other", {}), env={"PYTHONPATH": str(site)})
+    environ = {"PYTHONPATH": str(site), "TMPDIR": str(tmp_path)}  # it leaves its traceback there
+    broken = cli("init", cwd=write(tmp_path / "other", {}), env=environ)
     assert broken.status == 3
     assert "reinstall preread" in broken.err
 

@@ -67,3 +67,18 @@ def test_a_stand_in_passes_on_streams_signals_and_exit_status(tmp_path: Path, nu
         (server,) = (each for each in inside if each.pid != process.pid)
         (process if number == signal.SIGTERM else server).send_signal(number)
         assert process.wait(30) == (128 + number if number == signal.SIGTERM else -number)
+
+
+def test_nothing_is_left_when_the_tests_are_killed(tmp_path: Path) -> None:
+    environ = child_environ({"TMPDIR": str(tmp_path)})
+    environ["PYTHONPATH"] += f":{Path(__file__).parent}"
+    code = "import os, _loaded; _loaded.Loaded(os.environ); print(flush=True); input()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environ, stdin=pipe, stdout=pipe
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline()
+        assert [path.name[:7] for path in tmp_path.iterdir()] == ["loaded-"]
+        process.kill()
+    until(lambda: not [*tmp_path.iterdir()], "the removal of its folder")

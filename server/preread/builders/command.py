@@ -181,7 +181,8 @@ def prepared(
         flags = _flags(services, program, edits, kept, servers.rules, scratch)
         yield Prepared(
             argv=(str(program.path), *flags, *files),
-            environ=_environ(services),
+            # What a child that is killed leaves there is removed, too.
+            environ=_environ(services) | {"CLAUDE_CODE_TMPDIR": str(scratch)},
             scratch=scratch,
             servers=tuple(servers.config),
             warnings=(*services.settings.warnings, *servers.warnings),
