@@ -103,3 +103,15 @@ def test_a_module_that_only_wraps_a_class_is_no_definition_of_its_own(tmp_path: 
     assert "Shop.Login" in found
     assert "Shop.Login.login_0" in found
     assert "Shop" not in found
+
+
+def test_what_a_large_class_contains_is_not_all_about_the_feature(tmp_path: Path) -> None:
+    methods = "".join(f"    def m{n}(self):\n        return login\n\n" for n in range(9))
+    code = f"class App:\n    colour = 1\n{methods}"
+    root = write(tmp_path, {"src/app.py": code})
+
+    def look(view: View) -> tuple[bool, bool, bool]:
+        is_main = "App" in [one.full_name for one in view.mains]
+        return is_main, view.is_in_main(view.sources[0], 2), view.is_in_main(view.sources[0], 4)
+
+    assert seen(root, look) == (True, False, True)

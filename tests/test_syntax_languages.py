@@ -280,6 +280,24 @@ def test_literals_and_names_of_arguments_are_read(sample: Sample, inside: Detail
         assert named & {"key", "name", "path"}
 
 
+def test_macros_before_a_type_are_part_of_no_name() -> None:
+    text = (
+        "SHOP_INLINE std::string Cart::name() const {\n  return {};\n}\n"
+        "SHOP_NODISCARD SHOP_INLINE std::vector<Item>\nall_items(const std::string &of) {\n}\n"
+        "class SHOP_API Till : public Base {\n  SHOP_NODISCARD bool is_open(int day) const;\n};\n"
+        "SHOP_RESULT plain(int a) {\n  return 1;\n}\n"
+    )
+    found = outline("cart.cpp", text).symbols
+    assert [(s.name, s.container, s.kind, s.start) for s in found] == [
+        ("name", "Cart", "method", 1),
+        ("all_items", "", "function", 4),
+        ("Till", "", "class", 7),
+        ("is_open", "Till", "method", 8),
+        ("plain", "", "function", 10),
+    ]
+    assert found[0].signature.startswith("SHOP_INLINE std::string")  # as written
+
+
 def test_where_a_grammar_loses_its_way_the_plain_rules_help() -> None:
     kotlin = outline(
         "src/test/CartTest.kt", (DATA / "broken_kotlin.txt").read_text(encoding="utf-8")

@@ -32,6 +32,17 @@ def test_a_call_of_a_single_test_is_no_custom(tmp_path: Path) -> None:
     assert texts(root, "calls") == []
 
 
+def test_calls_of_what_the_runner_passes_are_left_out(tmp_path: Path) -> None:
+    source = "package a\n\nfunc Login() {\n}\n\nfunc (s *Set) Parallel() {\n}\n"
+    test = "".join(
+        f"func TestLogin{n}(t *testing.T) {{\n\tt.Parallel()\n\tLogin()\n}}\n\n" for n in "AB"
+    )
+    files = {"login.go": source, "login_test.go": f'package a\n\nimport "testing"\n\n{test}'}
+    assert texts(write(tmp_path, files), "calls") == [
+        "`Login` in 2 of 2 tests: `Login()` login_test.go:7"
+    ]
+
+
 def test_a_line_that_is_part_of_a_statement_is_not_shown(tmp_path: Path) -> None:
     body = "pair = [\n        login(1),\n    ]"
     assert texts(write(tmp_path, project_with(body, body)), "calls") == []

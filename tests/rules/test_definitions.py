@@ -66,6 +66,10 @@ func LoginUser(ctx context.Context, name, mail string, o ...Option) {
     def login_user(self, name: dict[str, int], *, mail=(1, 2)):
         return 1
 """,
+    "login.cpp": """std::string login_user(const std::string &name, std::map<int, int> all = {}, Kind::Of o) {
+    return name;
+}
+""",
 }
 
 
@@ -77,6 +81,7 @@ func LoginUser(ctx context.Context, name, mail string, o ...Option) {
         ("login.rs", "`A.login_user` (name, count)"),
         ("Login.java", "`Login.loginUser` (name, count)"),
         ("login.py", "`Login.login_user` (name, mail)"),
+        ("login.cpp", "`login_user` (name, all, o)"),
     ],
 )
 def test_parameters_are_told_by_their_names(tmp_path: Path, path: str, said: str) -> None:
@@ -103,6 +108,27 @@ def test_calls_of_other_libraries_are_left_out(tmp_path: Path) -> None:
     code = "import json\n\n\ndef login(name):\n    json.dumps(name)\n    print(name)\n"
     root = write(tmp_path, {"src/login.py": code})
     assert texts(root, "definitions") == ["`login` (name)"]
+
+
+def test_of_many_calls_those_with_the_requests_words_are_told_in_their_order(
+    tmp_path: Path,
+) -> None:
+    steps = ["first", "second", "third", "login_token", "fourth", "fifth", "login_name"]
+    code = "def login_user():\n" + "".join(f"    {step}()\n" for step in steps)
+    code += "".join(f"\n\ndef {step}():\n    pass\n" for step in steps)
+    root = write(tmp_path, {"src/login.py": code})
+    assert detail(root, "login_user") == (
+        "`login_user` → `first` :2, `second` :3, `third` :4, `login_token` :5, `login_name` :8"
+    )
+
+
+def test_a_class_is_told_with_its_constructor_and_who_makes_it(tmp_path: Path) -> None:
+    code = "class LoginTask {\n  LoginTask(String name, int count) {\n    run();\n  }\n}\n"
+    use = "class Pool {\n  void start() {\n    go(new LoginTask(name, 1));\n  }\n}\n"
+    root = write(tmp_path, {"src/LoginTask.java": code, "src/Pool.java": use})
+    (finding,) = [one for one in own(root, "definitions") if "LoginTask" in one.text]
+    assert finding.text == "class `LoginTask` (name, count) ← `Pool.start` src/Pool.java:3"
+    assert finding.sources == ("src/LoginTask.java:1-5",)
 
 
 # -- callers

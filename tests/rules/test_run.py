@@ -152,3 +152,66 @@ def test_a_thin_feature_is_told_how_tests_run_here(tmp_path: Path) -> None:
     )
     assert evidence(root, "kubernetes").thin
     assert len(found(root, "run", "kubernetes")) == 1
+
+
+GO = "package shop\n\nfunc Login() {\n}\n"
+GO_TEST = 'package shop\n\nimport "testing"\n\nfunc Test{0}(t *testing.T) {{\n\tLogin()\n}}\n'
+
+
+def test_one_command_runs_the_tests_of_several_files_of_a_package_of_go(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        {
+            "go.mod": "module shop\n",
+            "login.go": GO,
+            "login_test.go": GO_TEST.format("Login"),
+            "login_again_test.go": GO_TEST.format("LoginAgain"),
+            "sub/login_test.go": GO_TEST.format("LoginBelow"),
+        },
+    )
+    told = texts(found(root, "run", "login"))
+    names = ("'^TestLogin$|^TestLoginAgain$'", "'^TestLoginAgain$|^TestLogin$'")
+    assert any(f'"go test . -run {both}"' in told for both in names)
+    assert "\"go test ./sub -run '^TestLoginBelow$'\"" in told
+    assert len(told) == 2
+
+
+def test_a_subtest_is_run_by_the_function_around_it(tmp_path: Path) -> None:
+    test = (
+        'package shop\n\nimport "testing"\n\nfunc TestAll(t *testing.T) {\n'
+        '\tt.Run("login works", func(t *testing.T) {\n\t\tLogin()\n\t})\n'
+        '\tt.Run("login twice", func(t *testing.T) {\n\t\tLogin()\n\t})\n}\n\n'
+        "func TestOther(t *testing.T) {\n\tOther()\n}\n"
+    )
+    root = write(tmp_path, {"go.mod": "module shop\n", "login.go": GO, "all_test.go": test})
+    assert texts(found(root, "run", "login")) == ["\"go test . -run '^TestAll$'\""]
+
+
+def test_one_command_runs_the_classes_of_a_module_of_maven(tmp_path: Path) -> None:
+    test = "class {0} {{\n  @Test\n  void loginWorks() {{\n    login();\n  }}\n}}\n"
+    tests = {f"src/test/java/{n}.java": test.format(n) for n in ("LoginTest", "MoreLoginTest")}
+    pom = "<artifactId>shop</artifactId>\n"
+    source = {"pom.xml": pom, "src/main/java/Login.java": "class Login {\n  void login() {}\n}\n"}
+    [told] = texts(found(write(tmp_path, source | tests), "run", "login"))
+    classes = told.strip('"').removeprefix("mvn test -Dtest=").split(",")
+    assert sorted(classes) == ["LoginTest", "MoreLoginTest"]
+
+
+def test_tests_of_the_library_and_in_the_folder_of_tests_have_a_command_each(
+    tmp_path: Path,
+) -> None:
+    inside = "#[test]\nfn login_inside() {\n    login(1);\n}\n"
+    outside = "#[test]\nfn login_outside() {\n    login(2);\n}\n"
+    root = write(
+        tmp_path,
+        {
+            "Cargo.toml": '[package]\nname = "shop"\n',
+            "src/lib.rs": "pub mod login;\n",
+            "src/login.rs": f"pub fn login(a: u8) {{}}\n\n#[cfg(test)]\n{inside}",
+            "tests/api.rs": outside,
+            "tests/web.rs": outside.replace("outside", "web"),
+        },
+    )
+    told = texts(found(root, "run", "login"))
+    assert '"cargo test --lib login::"' in told
+    assert {'"cargo test --test api --test web"', '"cargo test --test web --test api"'} & set(told)

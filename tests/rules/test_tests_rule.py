@@ -225,3 +225,27 @@ def test_a_title_that_is_a_variable_names_no_test(tmp_path: Path) -> None:
     assert "`login` :2" not in told
     for title in ("`TestLogin` :5", "`a short login` :6", "`login twice` :11", "`login` :6"):
         assert title in told
+
+
+def test_a_title_that_is_a_call_or_empty_names_no_test(tmp_path: Path) -> None:
+    source = "package shop\n\nfunc Login(name string) string {\n\treturn name\n}\n"
+    test = (
+        'package shop\n\nimport "testing"\n\nfunc TestLogin(t *testing.T) {\n'
+        "\tt.Run(login.title(1), func(t *testing.T) {\n\t\tLogin(login.name)\n\t})\n"
+        '\tt.Run("", func(t *testing.T) {\n\t\tLogin("a")\n\t})\n}\n'
+    )
+    root = write(tmp_path, {"login.go": source, "login_test.go": test})
+    assert texts(root, "tests") == ["`TestLogin` :5"]
+
+
+def test_the_tests_inside_the_best_source_come_before_other_files(tmp_path: Path) -> None:
+    inside = "".join(
+        f"    #[test]\n    fn login_{n}() {{\n        login({n});\n    }}\n" for n in range(3)
+    )
+    source = f"pub fn login(a: u8) {{}}\n\n#[cfg(test)]\nmod tests {{\n{inside}}}\n"
+    others = {
+        f"tests/other{n}.rs": f"// login\n#[test]\nfn other_{n}() {{\n    run();\n}}\n"
+        for n in range(12)
+    }
+    root = write(tmp_path, {"Cargo.toml": "[package]\n", "src/login.rs": source} | others)
+    assert own(root, "tests")[0].section == "src/login.rs"

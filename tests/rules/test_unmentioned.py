@@ -190,3 +190,10 @@ def test_a_module_that_is_private_by_convention_is_not_asked_for(tmp_path: Path)
     assert texts(write(tmp_path / "a", files), "unmentioned") == []
     files["src/login.rs"] = code.replace("private", "public")
     assert texts(write(tmp_path / "b", files), "unmentioned") == ["`LoginService` src/login.rs:2"]
+
+
+def test_a_name_that_a_class_and_a_member_share_is_said_once(tmp_path: Path) -> None:
+    code = "pub struct LoginPager {}\n\npub enum Login {\n    LoginPager,\n}\n"
+    test = "#[test]\nfn test_login() {\n    run();\n}\n"
+    files = {"Cargo.toml": "[package]\n", "src/login.rs": code, "tests/login.rs": test}
+    assert texts(write(tmp_path, files), "unmentioned") == ["`LoginPager` src/login.rs:1"]

@@ -41,6 +41,24 @@ def texts(findings: list[Finding]) -> list[str]:
     return [finding.text for finding in findings]
 
 
+def test_a_class_that_only_its_file_names_gives_way_to_its_method(tmp_path: Path) -> None:
+    body = "".join(f"  int m{n}() {{\n    return login + limit;\n  }}\n" for n in range(9))
+    code = f"class Config {{\n{body}  void setLogin(int login) {{\n    use(login);\n  }}\n}}\n"
+    root = write(tmp_path, {"src/Config.java": code})
+    told = texts(found(root, "where", "login-limit"))
+    assert told[0] == "code: `Config.setLogin` src/Config.java:29"
+
+
+def test_a_type_stands_for_its_methods_though_they_are_outside_of_it(tmp_path: Path) -> None:
+    code = (
+        "package a\n\ntype Login struct{ name string }\n\n"
+        "func (l *Login) OpenLogin(login string) string {\n\treturn l.login(login)\n}\n\n"
+        "func (l *Login) CloseLogin(login string) string {\n\treturn l.login(login)\n}\n"
+    )
+    root = write(tmp_path, {"a.go": code})
+    assert texts(found(root, "where", "login"))[0] == "code: `Login` a.go:3"
+
+
 def test_code_is_named_by_its_best_definitions_with_path_and_line(tmp_path: Path) -> None:
     [code, tests] = texts(found(write(tmp_path, SHOP), "where", "cart"))
     assert "`Cart` shop/cart.py:1" in code

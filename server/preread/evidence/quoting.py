@@ -21,8 +21,9 @@ MAX_SENTENCE = 200
 MARKS = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|\"{3})\s?|\*/$|\"{3}$")
 ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 
-# The first of several arguments, if it is a name; not of a macro: `case!(name, …)`.
-FIRST_ARGUMENT = re.compile(r"(?<!\w)[\w.]*[a-z]\w*\(\s*([A-Za-z_][\w.]*)\s*,")
+# The first of several arguments, if it is a name or a call; not of a macro: `case!(name, …)`.
+FIRST_ARGUMENT = re.compile(r"(?<!\w)[\w.]*[a-z]\w*\(\s*([A-Za-z_][\w.]*(?:\([^()\n]*\))?)\s*,")
+EMPTY_TITLE = re.compile(r"\s*[\w.]+\(\s*(?:\"\"|''|``)\s*,")
 
 
 def anchored(name: str, line: int, path: str = "") -> str:
@@ -99,9 +100,12 @@ def can_be_anchored(name: str) -> bool:
 
 
 def is_variable(file: FileView, title: str, number: int) -> bool:
-    """Whether a test's title is an expression, as in `t.Run(tc.name, …)`: it names no test."""
+    """Whether a test's title is an expression, as in `t.Run(tc.name, …)`: it names no test.
+
+    A test whose title is empty has its own code for one.
+    """
     text = file.lines[number - 1] if 0 < number <= len(file.lines) else ""
-    return title in FIRST_ARGUMENT.findall(text)
+    return bool(EMPTY_TITLE.match(text)) or title in FIRST_ARGUMENT.findall(text)
 
 
 def line(file: FileView, number: int) -> str:

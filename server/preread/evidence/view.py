@@ -105,6 +105,7 @@ class View:
             if symbol.kind in FUNCTIONS:
                 functions.setdefault(_path_of(symbol), []).append(symbol)
         spans = _Spans(self.relevance.counts(file.lines))
+        symbols = [one for one in symbols if not is_constructor(one, symbols)]
         for symbol in _without_namespaces(_without_overloads(symbols)):
             around = functions.get(symbol.container, ())  # a class may have the same name
             if any(one.start <= symbol.start <= one.end for one in around):
@@ -141,10 +142,17 @@ class View:
         return [one for one in self.definitions[:MAX_MAIN] if one.score >= floor]
 
     def is_in_main(self, file: FileView, line: int) -> bool:
-        """Whether the innermost definition around a line is one that the feature is about."""
+        """Whether the innermost definition around a line is one that the feature is about.
+
+        A class has to be so by its name: a large one has all words somewhere.
+        """
         own = self.definitions_in(file)
         around = [one for one in own if one.symbol.start <= line <= one.symbol.end]
-        return max(around, key=lambda one: one.symbol.start, default=None) in self.mains
+        inner = max(around, key=lambda one: one.symbol.start, default=None)
+        if inner is None or inner not in self.mains:
+            return False
+        by_name = self.relevance.of(inner.symbol.name) >= RELATED
+        return by_name or self.whole_project or inner.symbol.kind in FUNCTIONS
 
     def relevance_at(self, file: FileView, line: int, *texts: str) -> float:
         """How much these texts on a line of a source are about the feature, 0 to 1.
@@ -286,6 +294,14 @@ def _path_of(symbol: Symbol) -> str:
 def _by_score(one: Definition) -> tuple[float, bool, str, int]:
     """Best first; among equals, constants and types last."""
     return -one.score, one.symbol.kind in PLAIN, one.file.path, one.symbol.start
+
+
+def is_constructor(symbol: Symbol, others: Iterable[Symbol]) -> bool:
+    """Whether a method has the name of the class around it, which is one of these."""
+    if symbol.kind != "method" or symbol.name != symbol.container.rpartition(".")[2]:
+        return False
+    classes = (one for one in others if one.name == symbol.name and one.kind == "class")
+    return any(one.start <= symbol.start <= one.end for one in classes)
 
 
 def _without_overloads(symbols: Iterable[Symbol]) -> list[Symbol]:

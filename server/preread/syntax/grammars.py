@@ -1,6 +1,7 @@
 """Parse source with tree-sitter grammars, each imported on first use."""
 
 import importlib
+import re
 import time
 import zlib
 from functools import cache
@@ -22,6 +23,17 @@ _TEXT = 512  # bytes, for query predicates, which read the text of nodes
 # such endings to a fiftieth.
 _TAIL = 8192  # bytes
 _REPETITIVE = 25
+# `FMT_API std::string to_string(…)`: the grammars of C and C++ take the macro for the type, and the
+# type for a part of the name. Not `HRESULT run()`, where nothing else could be the type.
+_WITH_MACROS = frozenset(("C", "C++"))
+_MACROS = rb"(?:[A-Z][A-Z0-9]*_[A-Z0-9_]*[ \t]+)+"
+_MACRO = re.compile(
+    rb"^[ \t]*(?:(?:static|inline|virtual|extern|constexpr|template[ \t]*<[^<>\n]*>)[ \t]+)*"
+    rb"(" + _MACROS + rb")"
+    rb"(?=[\w:<>,*& \t]{1,200}[\s*&][\w:~]{1,100}[=<>!+\-\[\]]{0,3}[ \t]*\()"
+    rb"|^[ \t]*(?:class|struct)[ \t]+(" + _MACROS + rb")(?=\w+(?:[ \t]+final)?\s*[:{])",
+    re.MULTILINE,
+)
 
 
 class Source:
@@ -74,10 +86,10 @@ def parse(path: str, text: str, language: Language) -> Source | None:
         return None
     deadline = time.thread_time() + _PARSE_SECONDS
 
-    chunk = _CHUNK
+    chunk, parsed = _CHUNK, _without_macros(data) if language.name in _WITH_MACROS else data
 
     def read(offset: int, _: object) -> bytes:
-        return data[offset : offset + chunk]
+        return parsed[offset : offset + chunk]
 
     def gives_up(_: int, __: bool) -> bool:
         return time.thread_time() > deadline
@@ -88,10 +100,20 @@ def parse(path: str, text: str, language: Language) -> Source | None:
     parser = tree_sitter.Parser(grammar)
     try:
         root = parser.parse(read, progress_callback=gives_up).root_node
-        chunk = _TEXT
+        chunk, parsed = _TEXT, data
         return Source(path, data, root)
     except ValueError:  # over the deadline
         return None
+
+
+def _without_macros(data: bytes) -> bytes:
+    """The text with spaces in place of macros before a type: every offset stays."""
+
+    def blank(match: re.Match[bytes]) -> bytes:
+        start, end = (offset - match.start() for offset in match.span(match.lastindex or 0))
+        return match[0][:start] + b" " * (end - start) + match[0][end:]
+
+    return _MACRO.sub(blank, data)
 
 
 def first_line(node: "Node") -> int:

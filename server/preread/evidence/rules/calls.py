@@ -78,8 +78,10 @@ def _is_of_project(name: str, names: Container[str]) -> bool:
 
 
 def _is_parameter(test: Test, name: str) -> bool:
-    """Whether a bare name is a parameter of the test, like `done` in Mocha."""
+    """Whether it is a parameter of the test: `done` in Mocha, `t.Parallel` in Go."""
     opening = test.file.span_text(test.case.start, test.case.start)
+    if f"({name.partition('.')[0]} *testing." in opening:
+        return True
     return name.isidentifier() and re.search(rf"[(,]\s*{name}\s*[,)]", opening) is not None
 
 

@@ -8,7 +8,7 @@ from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Definition, View
+from preread.evidence.view import FUNCTIONS, Definition, View, is_constructor
 from preread.syntax import Call, Symbol, enclosing
 
 MAX_FILES = 10
@@ -21,7 +21,9 @@ MAX_CANDIDATES = 30  # files searched for callers and tests
 DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is unlikely to be a plain word
 PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 PARAMETER = re.compile(
-    r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.DOTALL
+    r"^[\s*&.@$]*(?:[\w<>\[\].,*&?]+(?:::[\w<>\[\].,:*&?]+)*\s+)*?"
+    r"[*&.$]*([A-Za-z_]\w*)\s*(?:[?=].*|:(?!:).*)?$",
+    re.DOTALL,
 )
 FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
 RECEIVER = re.compile(r"([A-Za-z]\w*)\.\w+")  # a call of something with one dot
@@ -81,7 +83,7 @@ def _detail(view: View, one: Definition) -> str:
     """The details of a definition besides its name and line; may be empty."""
     kind = "class " if one.symbol.kind in {"class", "interface"} else ""
     name = code(one.full_name if _is_quotable(one) else one.symbol.name)
-    parts = [given] if (given := _parameters(one)) else []
+    parts = [given] if (given := _parameters(one.file, _constructor(one) or one.symbol)) else []
     if one.symbol.kind in FUNCTIONS:
         parts += [f" → {calls}"] if (calls := _calls(view, one)) else []
     parts += [f" ← {callers}"] if (callers := _callers(view, one)) else []
@@ -95,14 +97,19 @@ def _is_quotable(one: Definition) -> bool:
     return re.fullmatch(r"[\w.]+", one.full_name) is not None
 
 
-def _parameters(one: Definition) -> str:
+def _constructor(one: Definition) -> Symbol | None:
+    """The longest method of a class that has its name."""
+    made = (s for s in one.file.outline.symbols if is_constructor(s, [one.symbol]))
+    return max(made, key=lambda s: s.end - s.start, default=None)
+
+
+def _parameters(file: FileView, symbol: Symbol) -> str:
     """The names of a function's parameters, in brackets; nothing where they cannot be read."""
-    symbol = one.symbol
     match = PARAMETERS.search(symbol.signature.partition(symbol.name)[2])
     if symbol.kind not in FUNCTIONS or match is None:
         return ""
     # Go alone writes a parameter's name before its type, without a colon.
-    pattern = FIRST_WORD if one.file.path.endswith(".go") else PARAMETER
+    pattern = FIRST_WORD if file.path.endswith(".go") else PARAMETER
     names = [pattern.match(part) for part in _split(match[1])]
     known = [found[1] for found in names if found is not None and found[1] not in SELF]
     shown = ", ".join(known[:MAX_PARAMETERS]) + (", …" if len(known) > MAX_PARAMETERS else "")
@@ -121,7 +128,7 @@ def _split(text: str) -> list[str]:
 
 
 def _calls(view: View, one: Definition) -> str:
-    """The project's functions that a function calls, in order."""
+    """The project's functions that a function calls, in order: of many those of the request."""
     called: dict[str, int] = {}
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
         name = _called_name(call)
@@ -129,7 +136,8 @@ def _calls(view: View, one: Definition) -> str:
         if is_first and not _is_foreign(view, one.file, call.callee):
             called[name] = call.line
     own = [(name, at) for name, at in called.items() if _is_ours(view, one, name)]
-    return quoting.listed(own[:MAX_CALLS])
+    best = sorted(own, key=lambda called: -view.relevance.of(called[0]))[:MAX_CALLS]
+    return quoting.listed(sorted(best, key=lambda called: called[1]))
 
 
 def _is_ours(view: View, one: Definition, name: str) -> bool:
@@ -182,7 +190,8 @@ def _callers(view: View, one: Definition) -> str:
 def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller]:
     """The definitions of a file that call it, each once, with the line of the call."""
     seen: set[str] = set()
-    is_shared = sum(s.name == one.symbol.name for s in one.file.outline.symbols) > 1
+    named = [s for s in one.file.outline.symbols if s.name == one.symbol.name]
+    is_shared = sum(not is_constructor(s, named) for s in named) > 1
     for call in (call for call in file.details.calls if _may_call(view, file, call, one)):
         around = enclosing(view.outline(file.path), call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:

@@ -15,11 +15,11 @@ MAX_FILES = 8  # test files whose runner is looked for
 MAX_TOGETHER = 3  # of the feature's test files in one command
 MAX_RUN = 160  # characters of such a command
 MAX_NOTES = 3
-MAX_NAMES = 2
+MAX_NAMES = 4
 
 
 def find(view: View) -> Iterator[Found]:
-    """The commands for the feature's best test files, of each runner and folder one."""
+    """The commands for the feature's best test files, one for all that can be run together."""
     for rank, command in enumerate(_commands(view)):
         notes = [note for note in command.notes if _is_sound_note(note)][:MAX_NOTES]
         sources = dict.fromkeys(
@@ -30,16 +30,17 @@ def find(view: View) -> Iterator[Found]:
 
 def _commands(view: View) -> list[Command]:
     """The commands for the feature's test files, best first; if it has none, the ranked ones."""
-    found: dict[tuple[str, str], Command] = {}
+    found: dict[tuple[str, str, str], Command] = {}
     own = [] if view.thin else view.test_files
     files = own or [file for file in view.tests if file.role == "test"]
     commands = [command_for(_target(view, file.path)) for file in files[:MAX_FILES]]
     for command in (one for one in commands if one is not None and _is_sound(one)):
-        earlier = found.setdefault((command.tool, command.folder), command)
+        key = (command.tool, command.folder, command.start if command.files else "")
+        earlier = found.setdefault(key, command)
         if own and earlier is not command:
-            found[command.tool, command.folder] = _together(earlier, command)
+            found[key] = _together(earlier, command)
     special = [command for command in found.values() if not command.is_general]
-    return (special or list(found.values()))[:MAX_COMMANDS]
+    return (special or list(found.values()))[: MAX_COMMANDS if own else 1]
 
 
 def _together(earlier: Command, command: Command) -> Command:
@@ -55,8 +56,12 @@ def _together(earlier: Command, command: Command) -> Command:
 
 
 def _target(view: View, path: str) -> Target:
-    own = [one for one in view.cases if one.file.path == path]
-    names = tuple(dict.fromkeys(one.case.name for one in own[:MAX_NAMES]))
+    """A test file with its functions that are, or contain, the feature's tests."""
+    own = [one for one in view.main_cases if one.file.path == path]
+    outer = (one.case.group.split(" > ")[0] for one in own)
+    tests = {one.name for one in view.any_file(path).outline.tests if not one.group}
+    named = [o if o in tests else one.case.name for o, one in zip(outer, own, strict=True)]
+    names = tuple(dict.fromkeys(named))[:MAX_NAMES]
     group = own[0].case.group if own else ""
     return Target(view.services.tree, path, () if view.thin else names, group)
 

@@ -22,7 +22,8 @@ def find(view: View) -> Iterator[Found]:
     """The tests of each ranked test file; those with the request's words come first."""
     floor = UNRELATED * view.best_case_score
     named: list[FileView] = []
-    ranked = dict.fromkeys((*view.tests, *(one.file for one in view.cases)))
+    main = [] if view.thin else view.test_files
+    ranked = dict.fromkeys((*main, *view.tests, *(one.file for one in view.cases)))
     for rank, file in enumerate(ranked):
         own = [one for one in view.cases if one.file is file and _is_quotable(one)]
         is_related = bool(own) and own[0].score >= floor

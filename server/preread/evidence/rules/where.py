@@ -103,10 +103,10 @@ def _defined(view: View, file: FileView) -> Iterator[Place]:
     if not own:
         yield Place(file)
         return
-    first = _whole(own[0], own).symbol
+    first = _whole(view, own[0], own).symbol
     yield Place.of(file, first)
     for one in own:
-        other = _whole(one, own).symbol
+        other = _whole(view, one, own).symbol
         apart = other.start > first.end or other.end < first.start
         if one.score >= SECOND * own[0].score and apart and other.name != first.name:
             yield Place.of(file, other)
@@ -116,16 +116,35 @@ def _defined(view: View, file: FileView) -> Iterator[Place]:
 def _is_telling(view: View, one: Definition) -> bool:
     """Whether a definition is about the feature: by its name, if others are inside."""
     symbol = one.symbol
-    is_home = symbol.kind not in FUNCTIONS and symbol.end > symbol.start
-    by_name = view.relevance.of(symbol.name) > 0 or symbol.name == PurePosixPath(one.file.path).stem
-    return one.score > 0 and (by_name or not is_home) and is_on(one.file, symbol.name, symbol.start)
+    by_name = view.relevance.of(symbol.name) > 0 or _is_file(one)
+    return one.score > 0 and (by_name or not _is_home(one)) and _is_quotable(one)
 
 
-def _whole(one: Definition, own: Sequence[Definition]) -> Definition:
-    """The class of a method if it is about the feature itself, else the method."""
-    name = one.symbol.container.rpartition(".")[2]
+def _is_home(one: Definition) -> bool:
+    return one.symbol.kind not in FUNCTIONS and one.symbol.end > one.symbol.start
+
+
+def _is_file(one: Definition) -> bool:
+    """Whether it has the name of its file, which then says nothing that the path does not."""
+    return one.symbol.name == PurePosixPath(one.file.path).stem
+
+
+def _is_quotable(one: Definition) -> bool:
+    return is_on(one.file, one.symbol.name, one.symbol.start)
+
+
+def _whole(view: View, one: Definition, own: Sequence[Definition]) -> Definition:
+    """The class of a method if its name is as telling, else the method; of a class that only its
+    file's name tells, the best definition in it with a telling name.
+
+    Methods of Go and Rust are outside of their types' lines.
+    """
+    name, telling = one.symbol.container.rpartition(".")[2], view.relevance.of(one.symbol.name)
+    if _is_home(one) and not telling:
+        return next((o for o in own if view.relevance.of(o.symbol.name)), one)
     good = (c for c in own if c.symbol.name == name and c.score >= WHOLE * one.score)
-    return next((c for c in good if c.symbol.start <= one.symbol.start <= c.symbol.end), one)
+    homes = (c for c in good if c.symbol.kind not in FUNCTIONS)
+    return next((c for c in homes if view.relevance.of(name) >= telling), one)
 
 
 def _tests(view: View) -> Iterator[Place]:

@@ -22,6 +22,7 @@ NAME = re.compile(r"[\w-]+")
 PACKAGE = re.compile(r"^\[package\]")
 CFG = re.compile(r"\s*#!?\[cfg\((.*)\)\]\s*$")
 FEATURE = re.compile(r'feature\s*=\s*"([\w-]+)"')
+WHOLE = re.compile(r"--test [\w-]+")  # a whole target: one command can run several
 OPEN = re.compile(r"\b(?:any|not)\(")  # a condition that does not require all its features
 
 
@@ -37,8 +38,10 @@ def cargo(target: Target) -> Command | None:
         own = _on_by_default(manifest)
         needed = [one for one in dict.fromkeys(_features(target, folder, inner)) if one not in own]
         features = f"--features {','.join(needed)}" if needed else ""
-        parts = ("cargo test", package, features, _target(target, folder, manifest, inner))
-        return Command("cargo", " ".join(filter(None, parts)), proof, home)
+        what = _target(target, folder, manifest, inner)
+        files = (what,) if WHOLE.fullmatch(what) else ()
+        parts = ("cargo test", package, features, "" if files else what)
+        return Command("cargo", " ".join(filter(None, parts)), proof, home, files=files)
     return None
 
 

@@ -24,7 +24,7 @@ SET_BY_GO = frozenset(
     cgo gc gccgo race msan asan ignore
     """.split()
 )
-MAX_NAMES = 3
+MAX_NAMES = 4
 
 
 def go(target: Target) -> Command | None:
@@ -34,24 +34,21 @@ def go(target: Target) -> Command | None:
             continue
         package = folders(relative(folder, target.test))[0]
         tags, asked = _tags(target)
-        run = " ".join(
-            filter(None, ("go test", tags, f"./{package}".removesuffix("/"), _names(target)))
-        )
+        run = " ".join(filter(None, ("go test", tags, f"./{package}".removesuffix("/"))))
         notes = (Note(asked[0], asked[1]),) if asked else ()
+        if names := _names(target):
+            return Command("go", f"{run} -run '", proof, folder, notes, names, "|", "'")
         return Command("go", run, proof, folder, notes)
     return None
 
 
-def _names(target: Target) -> str:
+def _names(target: Target) -> tuple[str, ...]:
     """The tests by name: those of Go's own shape, since suites and examples have other ones."""
     lines = target.tree.lines(target.test) or []
     own = {
         name for line in lines for name in re.findall(r"^func (Test\w*)\(\w+ \*testing\.T\)", line)
     }
-    named = [name for name in dict.fromkeys(target.names) if name in own][:MAX_NAMES]
-    if not named:
-        return ""
-    return f"-run '^({'|'.join(named)})$'" if len(named) > 1 else f"-run '^{named[0]}$'"
+    return tuple(f"^{name}$" for name in dict.fromkeys(target.names) if name in own)[:MAX_NAMES]
 
 
 def _tags(target: Target) -> tuple[str, tuple[str, Proof] | None]:

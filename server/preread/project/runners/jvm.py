@@ -59,8 +59,9 @@ def gradle(target: Target) -> Command | None:
             if wrapper == home
             else f"{_up(home, wrapper)}gradlew"
         )
-        run = f"{start} {module}{task} --tests {_class(target)}"
-        return Command("gradle", run, _proof(target, path, TESTS, OPENS), home)
+        files = (f"--tests {_class(target)}",)
+        proof = _proof(target, path, TESTS, OPENS)
+        return Command("gradle", f"{start} {module}{task}", proof, home, files=files)
     return None
 
 
@@ -119,12 +120,12 @@ def maven(target: Target) -> Command | None:
     start = "./mvnw" if within(home, "mvnw") in files else "mvn"
     path = within(folder, "pom.xml")
     with_siblings = f" -pl {relative(home, folder)} -am" if home != folder else ""
-    run = f"{start}{with_siblings} test -Dtest={_class(target)}"
+    what, end = "test -Dtest=", " -Dsurefire.failIfNoSpecifiedTests=false" if with_siblings else ""
     if _class(target).endswith("IT") and line_with(target.tree, path, FAILSAFE):
-        run = f"{start}{with_siblings} verify -Dit.test={_class(target)}"
-    elif with_siblings:
-        run += " -Dsurefire.failIfNoSpecifiedTests=false"
-    return Command("maven", run, _proof(target, path, TESTS, ARTIFACT), home)
+        what, end = "verify -Dit.test=", ""
+    proof, own = _proof(target, path, TESTS, ARTIFACT), (_class(target),)
+    run = f"{start}{with_siblings} {what}"
+    return Command("maven", run, proof, home, files=own, glue=",", end=end)
 
 
 def _reactor(target: Target, poms: list[str]) -> str:

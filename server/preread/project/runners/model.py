@@ -36,10 +36,14 @@ class Command(NamedTuple):
     folder: str = ""  # relative to the root
     notes: tuple[Note, ...] = ()
     files: tuple[str, ...] = ()  # as words of the shell, if the runner takes several
+    glue: str = ""  # between those that are no words of their own, with `end` after them
+    end: str = ""
     is_general: bool = False  # runs all tests, because nothing is known about the file's runner
 
     @property
     def run(self) -> str:
+        if self.glue:
+            return f"{self.start}{self.glue.join(self.files)}{self.end}"
         return " ".join((self.start, *self.files))
 
     def joined(self, other: "Command") -> "Command | None":
