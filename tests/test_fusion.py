@@ -102,6 +102,16 @@ def test_tests_that_mention_the_best_sources_come_first(tmp_path: Path) -> None:
     assert "it mentions a source above" in best.reasons
 
 
+@pytest.mark.parametrize(
+    "folder", ["db/migrate", "db/old_migrations", "shop/migrations", "alembic/versions"]
+)
+def test_migrations_come_after_the_code_unless_asked_for(tmp_path: Path, folder: str) -> None:
+    changes = {f"{folder}/00{n}_coupon.py": "def add_coupon(): ...\n" for n in range(3)}
+    write(tmp_path, {**FILLER, **changes, "shop/models.py": "class Coupon:\n    pass\n"})
+    assert paths(evidence(tmp_path, "coupon").files)[0] == "shop/models.py"
+    assert paths(evidence(tmp_path, "coupon-migration").files)[0].startswith(folder)
+
+
 def test_a_description_decides_between_files_of_one_feature(tmp_path: Path) -> None:
     about = {
         "address": "def checkout_address(): ...\n",

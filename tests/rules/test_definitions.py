@@ -200,6 +200,19 @@ def test_what_is_inside_a_function_is_left_out(tmp_path: Path) -> None:
     assert not any("`inner` :2" in text for text in texts(root, "definitions"))
 
 
+def test_what_a_long_function_is_made_of_is_listed(tmp_path: Path) -> None:
+    """As of a composable or a page's `setup`: what it returns is what others call."""
+    filler = "  // …\n" * 50
+    code = (
+        f"export function useLogin() {{\n  const open = () => 1;\n{filler}"
+        f"  function loginAgain() {{\n    return open();\n  }}\n{filler}  return loginAgain;\n}}\n"
+    )
+    said = texts(write(tmp_path, {"src/use-login.ts": code}), "definitions")
+    assert any("loginAgain" in text for text in said)
+    write(tmp_path, {"src/use-login.ts": code.replace(filler, "", 1)})
+    assert not any("loginAgain" in text for text in texts(tmp_path, "definitions"))
+
+
 def test_the_methods_of_a_type_are_there_though_one_has_its_name(tmp_path: Path) -> None:
     """As `Group.Group` of Go's echo, which makes a group inside of a group."""
     code = (

@@ -164,6 +164,19 @@ def test_more_globs_than_three_are_no_proof(tmp_path: Path) -> None:
     assert texts(write(tmp_path, odd), "unmentioned") == []
 
 
+def test_the_more_proofs_a_name_needs_the_fewer_names_are_shown(tmp_path: Path) -> None:
+    """Each proof takes room: with three for each name, two names, not four."""
+    code = "\n\n".join(f"def login_{name}(x):\n    return x\n" for name in ("one", "two", "six"))
+    tests = {"tests/a.py": TEST, "cart_test.py": TEST, "web/login.spec.ts": "it('x', () => {});\n"}
+    (fact,) = own(
+        write(tmp_path / "one", {"src/login.py": code, "tests/a.py": TEST}), "unmentioned"
+    )
+    assert fact.text.count("`login_") == len(fact.sources) == 3
+    (fact,) = own(write(tmp_path / "three", {"src/login.py": code, **tests}), "unmentioned")
+    assert fact.text.count("`login_") == 2
+    assert len(fact.sources) == 6
+
+
 def test_without_tests_nothing_is_said(tmp_path: Path) -> None:
     assert texts(write(tmp_path, {"src/login.py": SOURCE}), "unmentioned") == []
 

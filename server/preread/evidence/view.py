@@ -20,6 +20,7 @@ from preread.services import Services
 from preread.syntax import Outline, Symbol, TestCase
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
+LONG = 100  # lines: what such a function is made of is listed, as of a composable or a plugin
 WRAPPED = 0.8  # of a type's lines: if one inner type has as many, the outer is its namespace
 NAMED_FLOOR = 0.35  # score of a file that is named though it has no word of the request
 PLAIN = frozenset({"constant", "type"})
@@ -90,7 +91,7 @@ class View:
     @cached_property
     def definitions(self) -> list[Definition]:
         """Every definition of the ranked sources, best first; what is inside functions is left
-        out.
+        out, but for that of long ones.
         """
         found = [one for file in self.sources for one in self._definitions_of(file)]
         return sorted(found, key=_by_score)
@@ -108,7 +109,7 @@ class View:
         symbols = [one for one in symbols if not is_constructor(one, symbols)]
         for symbol in _without_namespaces(_without_overloads(symbols)):
             around = functions.get(symbol.container, ())  # a class may have the same name
-            if any(one.start <= symbol.start <= one.end for one in around):
+            if any(one.start <= symbol.start <= one.end < one.start + LONG for one in around):
                 continue
             body = self.relevance.body(spans.between(symbol.start, symbol.end))
             yield Definition(file, symbol, self._score(file, symbol, body))

@@ -29,8 +29,6 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 RANKED_TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # on one scale
 DEPTH = 100  # files used of each signal
-# the factor on test helpers among tests and on examples among sources
-DEMOTION = 0.8
 MEANING = "similar names"  # by the optional model; a setting says how much
 RRF_K = 10  # reciprocal rank fusion's k: the larger, the less the first places of one signal count
 HIGH_PLACE = 10  # a signal in which a file ranks so high is a reason to show
@@ -133,8 +131,8 @@ def _fuse(search: Search) -> dict[str, Fused]:
                     total[path] = total.get(path, 0.0) + weight / (RRF_K + place)
                     places.setdefault(path, {})[signal.name] = place
         search.fused = _best_first(total)
-    for path in total.keys() & search.demoted:
-        total[path] *= DEMOTION
+    for path in total.keys() & search.demoted.keys():
+        total[path] *= search.demoted[path]
     best = max(total.values(), default=1.0)
     return {path: Fused(total[path] / best, places[path]) for path in _best_first(total)}
 

@@ -23,6 +23,10 @@ EXAMPLE_FOLDER = re.compile(  # folders of examples, documentation and third-par
     r"(?:^|/)(?:docs?|documentation|guides?|tutorials?|examples?|samples?|demos?|playgrounds?|notebooks?|bench|benches"
     r"|benchmarks?|fixtures?|test[-_]?data|third[-_]party|vendor|external)/"
 )
+# Folders of what once changed the database: names of the feature, but not where it is.
+MIGRATION_FOLDER = re.compile(r"(?:^|/)(?:\w*migrations?|migrate|alembic/versions)/")
+# Factors on the score of test helpers among tests, of examples among sources, and of migrations.
+DEMOTION, MIGRATION_DEMOTION = 0.8, 0.4
 K1, B = 1.2, 0.75  # BM25 for paths; SQLite uses the same values
 
 
@@ -186,11 +190,11 @@ class Search:
             if role in roles and path.startswith(lookup.scope)
         }
         self.rows = {path: row for row, path in self.paths.items()}
-        self.demoted = frozenset(
-            path
+        self.demoted = {
+            path: factor
             for path, role in lookup.files.values()
-            if role in roles and _is_demoted(path, role)
-        )
+            if role in roles and (factor := _demotion(path, role, lookup.stems)) < 1
+        }
         report = lookup.is_report and "source" in roles
         # The key of the weights.
         self.kind = "tests" if "test" in roles else "reports" if report else "files"
@@ -247,8 +251,12 @@ class Search:
         return {path: imports.own(path).lower() for path in self.paths.values()}
 
 
-def _is_demoted(path: str, role: str) -> bool:
-    return role == "support" or (role == "source" and EXAMPLE_FOLDER.search(path) is not None)
+def _demotion(path: str, role: str, asked: Mapping[str, float]) -> float:
+    """What a file's score is multiplied by, unless it is asked for."""
+    if role == "support" or (role == "source" and EXAMPLE_FOLDER.search(path)):
+        return DEMOTION
+    is_past = role == "source" and MIGRATION_FOLDER.search(path)
+    return MIGRATION_DEMOTION if is_past and words.stem("migration") not in asked else 1
 
 
 def whole_stem(word: str) -> str:

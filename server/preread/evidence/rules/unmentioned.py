@@ -14,7 +14,7 @@ from preread.evidence.visibility import is_public
 from preread.syntax import Member, Raise
 
 MAX_FILES, MAX_DEFINITIONS = 5, 30  # that are checked
-MAX_SHOWN = 4  # names in one fact, each with up to three proofs
+MAX_SHOWN, MAX_PROOFS = 4, 6  # names in one fact, and their sources: a name has up to three
 MIN_NAME, MIN_WORDS = 5, 3  # letters of a name, words of a message
 MAX_BELOW = 8  # lines between an error's name and its message
 KINDS = frozenset({"function", "method", "class", "component"})
@@ -37,9 +37,10 @@ def find(view: View) -> Iterator[Found]:
     for rank, file in enumerate(view.sources[:MAX_FILES]):
         score = 0.9 / (1 + 0.3 * rank)
         for own in (_definitions(view, file), _members(view, file), _messages(view, file)):
-            if found := [one for one in own if one.name not in said][:MAX_SHOWN]:
-                said.update(one.name for one in found)
-                yield _fact(file, found, score)
+            if found := [one for one in own if one.name not in said]:
+                shown = found[: min(MAX_SHOWN, MAX_PROOFS // len(found[0].sources))]
+                said.update(one.name for one in shown)
+                yield _fact(file, shown, score)
                 score *= 0.9
 
 
