@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from _evidence_project import evidence, found, write
+from _evidence_project import assert_holds, evidence, found, write
 from preread.models import Finding
 
 CART = """\
@@ -57,6 +57,16 @@ def test_a_type_stands_for_its_methods_though_they_are_outside_of_it(tmp_path: P
     )
     root = write(tmp_path, {"a.go": code})
     assert texts(found(root, "where", "login"))[0] == "code: `Login` a.go:3"
+
+
+def test_with_long_paths_fewer_definitions_are_named_rather_than_none(tmp_path: Path) -> None:
+    folder = "/".join(["a_folder_with_a_long_name"] * 7)
+    code = "def cart_{0}(item):\n    return item\n\n\ndef cart_of_{0}(user):\n    return user\n"
+    files = {f"{folder}/cart_{n}.py": code.format(n) for n in range(4)}
+    root = write(tmp_path, files)
+    [finding] = [one for one in found(root, "where", "cart") if one.text.startswith("code:")]
+    assert_holds(root, [finding])
+    assert 2 <= finding.text.count(folder) < 8
 
 
 def test_code_is_named_by_its_best_definitions_with_path_and_line(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Where the feature is: the best definitions of the first sources, and the best tests."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from preread.dossier.fact_text import code
@@ -21,6 +21,7 @@ SECOND_TEST = 0.4  # of the best test's score: other files' tests are named abov
 NEAREST = 4
 DECLARATIONS = re.compile(r"\.d\.[cm]?ts$")  # they repeat what other files define
 MAX_MISSING = 3
+MAX_CHARACTERS = 1_800  # of a fact and its sources
 
 
 def find(view: View) -> Iterator[Found]:
@@ -91,10 +92,21 @@ def _mentioning(view: View, role: str) -> int:
 
 def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
     """Definitions by their lines; files that have none of their own are sources at the end."""
+    places = list(_fitting(places))
     names = ", ".join(place.text for place in places if place.name)
     files = dict.fromkeys(place.source for place in places if not place.name)
     also = ("; also" if names else " files") if files else ""
     return Found(f"{label}:{names and ' '}{names}{also}", tuple(files), score, heading)
+
+
+def _fitting(places: Iterable[Place]) -> Iterator[Place]:
+    """The first places: a fact that is too long with its sources would not be there at all."""
+    size = 0
+    for place in places:
+        size += len(place.text) + len(place.source)
+        if size > MAX_CHARACTERS:
+            return
+        yield place
 
 
 def _defined(view: View, file: FileView) -> Iterator[Place]:
