@@ -388,3 +388,12 @@ def test_a_word_that_too_many_files_hold_is_not_looked_up(
     assert len(evidence(tmp_path, "parcel-lamp").files) == 9
     monkeypatch.setattr(search, "MAX_HOLDERS", 7)
     assert paths(evidence(tmp_path, "parcel-lamp").files) == ["src/lamp_a.py"]
+
+
+def test_words_in_camel_case_name_a_file_as_those_with_underscores_do(tmp_path: Path) -> None:
+    assert words.stems(words.stem_of("a/SmartListService.php")) == {"smart", "list", "servic"}
+    assert words.stems(words.stem_of("a/SmartListTest.php")) == {"smart", "list"}
+    body = "<?php\nfunction run($smart, $list) { return $smart . $list; }\n"
+    files = {f"app/{name}.php": body for name in ("AddListSmallerThanSmartBase", "SmartList")}
+    root = write(tmp_path, files)
+    assert next(one.path for one in evidence(root, "smart-list").files) == "app/SmartList.php"

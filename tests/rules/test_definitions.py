@@ -341,3 +341,11 @@ def test_files_without_a_word_of_the_request_are_named_only_if_much_leads_there(
     *_, named = own(root, "definitions")
     assert named.text == "more files, the likeliest first"
     assert "src/paint.py" not in named.sources
+
+
+def test_a_ruby_class_is_called_where_it_is_made(tmp_path: Path) -> None:
+    made = "class LoginsController\n  def new\n    LoginRequest.new\n  end\nend\n"
+    files = {"app/login_request.rb": "class LoginRequest\nend\n", "app/logins.rb": made}
+    said = texts(write(tmp_path, files), "definitions", "login-request")
+    assert any("`LoginRequest` ← `LoginsController.new` app/logins.rb:3" in text for text in said)
+    assert not any("→ `new`" in text for text in said)

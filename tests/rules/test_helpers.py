@@ -102,3 +102,14 @@ def test_hostile_definitions_check_out(tmp_path: Path, line: str) -> None:
     (text,) = texts(write(tmp_path, project_with(body)), "helpers")
     assert "prüfen" in text
     assert len(text) < 150
+
+
+def test_a_fixture_of_a_file_that_a_conftest_imports_is_found(tmp_path: Path) -> None:
+    body = "".join(f"def test_login_{n}(client):\n    login(client)\n\n\n" for n in range(3))
+    made = {"tests/conftest.py": "from tests.fixtures.clients import *\n"}
+    made["tests/fixtures/clients.py"] = CONFTEST
+    root = write(tmp_path / "one", {**project_with(body), **made})
+    shown = "`client(request)` tests/fixtures/clients.py:5, in 3 of 3 tests"
+    assert texts(root, "helpers") == [shown]
+    elsewhere = {"tests/other/conftest.py": CONFTEST}
+    assert texts(write(tmp_path / "two", {**project_with(body), **elsewhere}), "helpers") == []

@@ -60,3 +60,22 @@ def test_a_feature_the_project_hardly_mentions_has_none(
 def test_hostile_addresses_check_out_or_are_left_out(tmp_path: Path, address: str) -> None:
     root = write(tmp_path, {"src/app.js": f"app.get('{address}', login);\n{DEFINED}"})
     assert len(texts(root, "routes")) == (address == "/login/<id>")
+
+
+def test_a_table_of_routes_is_read_though_it_ranks_lower_and_needs_no_slashes(
+    tmp_path: Path,
+) -> None:
+    pages = {f"src/login{n}.php": "<?php\nfunction login() { login(); }\n" for n in range(7)}
+    table = "<?php\nRoute::get('cart', Cart::class);\nRoute::post('login/reset', Reset::class);\n"
+    root = write(tmp_path, {**pages, "routes/web.php": table})
+    assert texts(root, "routes") == ["`login/reset` routes/web.php:3"]
+
+
+def test_routes_of_rails_are_keys_and_resources(tmp_path: Path) -> None:
+    table = (
+        "Rails.application.routes.draw do\n"
+        '  get "/login" => "sessions#new"\n  resources :logins, only: [:index]\n'
+        "  resources :carts\nend\n"
+    )
+    root = write(tmp_path, {"app/login.rb": "def login; end\n", "config/routes.rb": table})
+    assert texts(root, "routes") == ["`/login` config/routes.rb:2, `resources :logins` :3"]

@@ -215,3 +215,24 @@ def test_tests_of_the_library_and_in_the_folder_of_tests_have_a_command_each(
     told = texts(found(root, "run", "login"))
     assert '"cargo test --lib login::"' in told
     assert {'"cargo test --test api --test web"', '"cargo test --test web --test api"'} & set(told)
+
+
+def test_each_language_has_its_command_though_one_runs_all_tests(tmp_path: Path) -> None:
+    manifest = '{\n  "scripts": {\n    "test": "./all.sh"\n  }\n}\n'
+    files = {
+        "pytest.ini": "[pytest]\n",
+        "login.py": LOGIN,
+        "tests/test_login.py": TEST,
+        "package.json": manifest,
+        "web/login.test.js": "it('login works', () => login());\n",
+    }
+    told = texts(found(write(tmp_path, files), "run", "login"))
+    assert sorted(told) == ['"npm test"', '"python -m pytest tests/test_login.py"']
+
+
+def test_the_runner_of_vite_plus_is_known(tmp_path: Path) -> None:
+    manifest = '{\n  "scripts": {\n    "test": "vp test"\n  }\n}\n'
+    files = {"package.json": manifest, "login.js": "function login() {}\n"}
+    files["login.test.js"] = "it('login works', () => login());\n"
+    told = texts(found(write(tmp_path, files), "run", "login"))
+    assert told == ['"npx vp test run login.test.js"']

@@ -208,3 +208,10 @@ def test_where_only_tests_use_the_word_no_file_is_named_without_a_reason(tmp_pat
     [code, *_] = found(root, "where", "fixture")
     assert code.text == "code: no definition named after it was found; it is mentioned here"
     assert code.sources == ("shop/mail.py:1",)
+
+
+def test_a_thin_feature_whose_words_are_only_in_data_says_so(tmp_path: Path) -> None:
+    files = {"src/shop.py": "def sell(item):\n    return item\n", "data/names.json": '["basket"]\n'}
+    files["tests/test_shop.py"] = "def test_sell():\n    assert sell(1)\n"
+    told = texts(found(write(tmp_path, files), "where", "basket"))
+    assert told == ["the project hardly mentions it: `basket` data/names.json:1"]

@@ -71,6 +71,19 @@ def mention(view: View) -> tuple[str, str] | None:
         if number := _first_mention(view, file):
             quoted = quoting.whole(quoting.unmarked(file.lines[number - 1]))
             return (quoted, file.cite(number)) if quoted else None
+    return _mention_in_data(view)
+
+
+def _mention_in_data(view: View) -> tuple[str, str] | None:
+    """A word of the feature's name in a file that is not indexed, with its line."""
+    tree = view.services.tree
+    paths = tree.matching(EVERYWHERE)
+    for word in filter(quoting.is_provable, view.query.feature):
+        path = tree.containing(word, paths) or ""
+        lines = (tree.lines(path) if "`" not in path else None) or []
+        if number := next((n for n, line in enumerate(lines, 1) if word in line), 0):
+            place = quoting.anchored(word, number, quoting.path_of(path))
+            return place, str(Ref("lines", path, number, number))
     return None
 
 

@@ -172,7 +172,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def stem_of(path: str) -> str:
-    """A file's name without its suffix and the marks of a test, in lower case."""
+    """A file's name without its suffix and the marks of a test; its case separates its words."""
     name = path.rpartition("/")[2]
     name = name.rpartition(".")[0] or name
-    return TEST_MARK.sub("", name).removeprefix("_").lower()
+    return TEST_MARK.sub("", name).removeprefix("_")

@@ -126,8 +126,8 @@ _OWN = re.compile(
 # its arguments, without anything of a shell's outside single quotes.
 _RUN = re.compile(
     r"\"(?P<variables>(?:[A-Z_][A-Z0-9_]*=(?:'[^'\"]*'|[^\s\"'`;|&<>$]*) )*)"
-    r"(?:npx (?:vitest run|playwright test|jest|mocha|ava|tap|jasmine|cypress run|tsd|tstyche"
-    r"|react-scripts test)|(?:bun|deno|go) test|node --test)"
+    r"(?:npx (?:vitest run|vp test run|playwright test|jest|mocha|ava|tap|jasmine|cypress run"
+    r"|tsd|tstyche|react-scripts test)|(?:bun|deno|go) test|node --test)"
     r"(?P<arguments>(?: (?:'[^'\"]*'|[^\"'`;|&<>$\n])*)?)\""
 )
 _HARMLESS = re.compile(  # of its arguments: addresses of this machine, and folders

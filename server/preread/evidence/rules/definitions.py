@@ -204,8 +204,9 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
 
 
 def _called_name(call: Call) -> str:
-    """The last part of a callee."""
-    return re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
+    """The last part of a callee; the class that `Order.new` makes."""
+    made = re.sub(r"(?<=\w)\.new$", "", call.callee)
+    return re.split(r"[.:>]", made)[-1].removeprefix("new ").strip()
 
 
 def _may_call(view: View, file: FileView, call: Call, one: Definition) -> bool:

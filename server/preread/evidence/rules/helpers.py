@@ -84,7 +84,9 @@ def _other_files(view: View, name: _Name, test: Test) -> list[str]:
     if name.is_fixture:  # searched from the test's folder upwards
         found = view.defining(name.text, ("support", "test"))
         above = [path for path in found if test.file.path.startswith(path.rpartition("/")[0])]
-        return sorted(above, key=lambda path: -path.count("/"))
+        # A conftest's reach no other folder; those of another file may be imported by one.
+        shared = [path for path in found if not path.endswith("conftest.py")]
+        return sorted(above, key=lambda path: -path.count("/")) or shared[: len(found) == 1]
     if not all(map(_is_for_tests, view.defining(name.text))):
         return []
     found = view.defining(name.text, ("support", "test", "source"))

@@ -9,10 +9,15 @@ from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 from preread.index import words
+from preread.syntax import Call
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; routes in one fact
+MAX_TABLES = 2  # tables of routes that are read though they rank lower
+TABLE = re.compile(r"(?:^|/)(?:routes?|routing|routers?|urls)(?:/[^/]*|\.[^/]*)$")
+RESOURCES = re.compile(r"resources? :\w+")  # Rails: several routes by one name
 MAX_LINES = 10  # from the beginning of a call to its address
 ADDRESS = re.compile(r"/[\w\-./{}:<>\[\]$*]*[A-Za-z][\w\-./{}:<>\[\]$*]*")
+RELATIVE = re.compile(r"[\w\-.{}:<>\[\]$*^?][\w\-./{}:<>\[\]$*^?]*")  # in a table of routes
 DECORATED = re.compile(r"@([\w.]+)\(\s*(?:\w+\s*=\s*)?[\"']([^\"']+)[\"']")
 # HTTP's methods, and other functions of routers and browsers that take an address.
 VERBS = frozenset(
@@ -23,16 +28,22 @@ VERBS = frozenset(
 
 def find(view: View) -> Iterator[Found]:
     """The routes of each ranked file in one fact."""
-    files = (file for file in view.sources[:MAX_FILES] if not _is_example(file.path))
-    for rank, file in enumerate(files):
+    for rank, file in enumerate(_files(view)):
         found = {
             address: line
             for address, line, owner in _routes(file)
-            if view.relevance_at(file, owner, address) >= RELATED and "`" not in address
+            if _is_related(view, file, owner, address) and "`" not in address
         }
         if found:
             text = quoting.in_file(file.path, list(found.items()), MAX_SHOWN)
             yield Found(text, (), 0.9 / (1 + rank))
+
+
+def _files(view: View) -> list[FileView]:
+    """The best sources, and the tables of routes among the others."""
+    others = (*view.sources[MAX_FILES:], *view.further["files"])
+    tables = [file for file in others if TABLE.search(file.path)][:MAX_TABLES]
+    return [one for one in (*view.sources[:MAX_FILES], *tables) if not _is_example(one.path)]
 
 
 def _is_example(path: str) -> bool:
@@ -40,25 +51,44 @@ def _is_example(path: str) -> bool:
     return not {"example", "examples"}.isdisjoint(words.parts(path.rpartition("/")[0]))
 
 
+def _is_related(view: View, file: FileView, owner: int, address: str) -> bool:
+    """Whether a route is one of the feature's; in a table of routes, also by its words alone."""
+    is_named = TABLE.search(file.path) is not None and view.relevance.has_feature(address)
+    return is_named or view.relevance_at(file, owner, address) >= RELATED
+
+
 def _routes(file: FileView) -> Iterator[tuple[str, int, int]]:
     """Each address that a routing call or a decorator begins with, its line, and theirs."""
-    called = [(one.callee, one.literals[0], one.line) for one in file.details.calls if one.literals]
+    called = [
+        (one.callee, address, one.line) for one in file.details.calls if (address := _first(one))
+    ]
     called += [
         (name, address, symbol.start)
         for symbol in file.outline.symbols
         for decorator in symbol.decorators
         for name, address in DECORATED.findall(decorator)
     ]
+    shape = RELATIVE if TABLE.search(file.path) else ADDRESS
     for callee, address, line in sorted(called, key=lambda one: one[2]):
         last = re.split(r"\W", callee)[-1]
-        is_route = not VERBS.isdisjoint(words.parts(last)) and ADDRESS.fullmatch(address)
-        if is_route and (at := _line(file, address, line)):
+        is_route = not VERBS.isdisjoint(words.parts(last)) and (
+            ADDRESS.fullmatch(address) or shape.fullmatch(address)
+        )
+        if (is_route or RESOURCES.fullmatch(address)) and (at := _line(file, address, line)):
             yield address, at, line
+
+
+def _first(call: Call) -> str:
+    """What a call begins with, if it may be an address: `get "/a" => "b#c"` begins with a key."""
+    if match := RESOURCES.match(call.text):
+        return match[0]
+    key = next((one for one in call.keywords if one.startswith("/")), "")
+    return key or next(iter(call.literals), "")
 
 
 def _line(file: FileView, address: str, line: int) -> int:
     """The line of an address in quotes: below the call's beginning, or above what it decorates."""
-    quoted = re.compile(rf"[\"'`]{re.escape(address)}[\"'`]")
+    quoted = re.compile(rf"(?:[\"'`]|(?=resource)){re.escape(address)}(?!\w)")
     near = (*range(line, line + MAX_LINES), *range(line - 1, max(0, line - MAX_LINES), -1))
     return next((n for n in near if quoted.search(file.span_text(n, n))), 0)
 

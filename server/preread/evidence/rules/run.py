@@ -33,14 +33,17 @@ def _commands(view: View) -> list[Command]:
     found: dict[tuple[str, str, str], Command] = {}
     own = [] if view.thin else view.test_files
     files = own or [file for file in view.tests if file.role == "test"]
-    commands = [command_for(_target(view, file.path)) for file in files[:MAX_FILES]]
-    for command in (one for one in commands if one is not None and _is_sound(one)):
+    found_for = [(file.path, command_for(_target(view, file.path))) for file in files[:MAX_FILES]]
+    commands = [(path, one) for path, one in found_for if one is not None and _is_sound(one)]
+    known = {PurePosixPath(path).suffix for path, one in commands if not one.is_general}
+    for path, command in commands:
+        if command.is_general and PurePosixPath(path).suffix in known:
+            continue  # a runner of such files is known
         key = (command.tool, command.folder, command.start if command.files else "")
         earlier = found.setdefault(key, command)
         if own and earlier is not command:
             found[key] = _together(earlier, command)
-    special = [command for command in found.values() if not command.is_general]
-    return (special or list(found.values()))[: MAX_COMMANDS if own else 1]
+    return list(found.values())[: MAX_COMMANDS if own else 1]
 
 
 def _together(earlier: Command, command: Command) -> Command:
@@ -89,7 +92,7 @@ RULE = Rule(
     name="run",
     file="patterns.md",
     heading="Run",
-    weight=0.08,
+    weight=0.16,
     find=find,
     for_thin=True,
     example='"python -m pytest tests/test_a.py"; warnings are errors, `filterwarnings`',

@@ -49,6 +49,7 @@ TOOLS = (
         r"vitest\.(?:config|workspace)\.\w+",
         "vitest",
     ),
+    _tool("vp test", "vp test", "", "vite-plus/test", "npx vp test run{flags} {path}"),
     _tool("playwright test", "playwright test", r"playwright\.config\.\w+", "@playwright/test"),
     _tool("jest", r"jest(?:\.js)?", r"jest\.config\.\w+", "@jest/globals"),
     _tool("mocha", r"_?mocha(?:\.js)?", r"\.mocharc(?:\.\w+)?", "mocha"),
