@@ -5,12 +5,14 @@ has its own limit of worker threads.
 """
 
 import asyncio
+import contextvars
 import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -51,10 +53,9 @@ class ProjectLoop:
         self._root, self._tasks, self._notify = root, tasks, notify
         self._home = asyncio.get_running_loop()
         self._thread: _Thread | None = None
-        self._waiting = 0  # callers
-        self._left: dict[int, float] = {}  # calls that their callers left, and when
-        self._is_watched = False
-        self._silence: asyncio.Future[None] = self._home.create_future()  # done while it lasts
+        self._answers: set[asyncio.Future[Any]] = set()  # that callers wait for
+        self._left: dict[_Call, float] = {}  # calls that their callers left, and when
+        self._is_watched = self._is_silent = False
 
     async def run(self, work: Callable[[Jobs], Awaitable[T]]) -> T:
         """The result of `work`, which gets the project's builds, in the project's loop.
@@ -62,26 +63,24 @@ class ProjectLoop:
         Cancelling this cancels it there. Raises E_READ when the file system has not answered for
         SILENT_SECONDS, and at once until it does.
         """
-        if self._silence.done() or self._is_full():
+        if self._is_silent or self._is_full():
             raise silent(self._root)
         thread = self._started()
-        scope = anyio.CancelScope()
-        call = _within(scope, work, thread.jobs)
-        answer = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, thread.loop))
-        self._waiting += 1
+        answer: asyncio.Future[T] = self._home.create_future()
+        call = _Call(partial(work, thread.jobs), answer, self._ended)
+        self._answers.add(answer)
         self._watch()
+        thread.loop.call_soon_threadsafe(call.begin)
         try:
-            await _first(answer, self._silence)
+            return await answer
         finally:
-            self._waiting -= 1
-            if not answer.done():
-                self._leave(answer)
-                thread.call_soon(scope.cancel)
-        if not answer.done():
-            raise silent(self._root)
-        if answer.cancelled():
-            raise Cancelled
-        return answer.result()
+            self._answers.discard(answer)
+            if not call.is_over:
+                self._left[call] = time.monotonic()
+                thread.call_soon(call.cancel)
+
+    def _ended(self, call: "_Call") -> None:
+        self._left.pop(call, None)
 
     def post(self, work: Callable[..., object], *arguments: object) -> None:
         """Have the daemon's loop call `work` soon. From any thread."""
@@ -115,12 +114,6 @@ class ProjectLoop:
         since = time.monotonic() - SILENT_SECONDS
         return sum(left < since for left in self._left.values()) >= MAX_LEFT
 
-    def _leave(self, answer: "asyncio.Future[Any]") -> None:
-        key = id(answer)
-        self._left[key] = time.monotonic()
-        answer.add_done_callback(lambda _: self._left.pop(key))
-        _ignore(answer)
-
     # -- watching the thread
 
     def _watch(self) -> None:
@@ -133,7 +126,7 @@ class ProjectLoop:
         idle = 0.0
         while idle < IDLE_SECONDS and self._thread is not None:
             await anyio.sleep(PAUSE_SECONDS)
-            if self._waiting or self._left or self.running():
+            if self._answers or self._left or self.running():
                 idle = 0.0
                 await self._ask(self._thread)
             else:
@@ -146,9 +139,56 @@ class ProjectLoop:
         there = asyncio.run_coroutine_threadsafe(thread.ask(self._root), thread.loop)
         answer = asyncio.wrap_future(there)
         if not await _answers(answer):
-            self._silence.set_result(None)
+            self._is_silent = True
+            for waiting in self._answers:
+                if not waiting.done():
+                    waiting.set_exception(silent(self._root))
             await asyncio.wait({answer})
-            self._silence = self._home.create_future()
+            self._is_silent = False
+
+
+class _Call:
+    """One call: it runs in the project's loop, and settles an answer in the daemon's."""
+
+    def __init__(
+        self,
+        work: Callable[[], Awaitable[Any]],
+        answer: "asyncio.Future[Any]",
+        ended: Callable[["_Call"], object],
+    ) -> None:
+        self._work, self._answer, self._on_end = work, answer, ended
+        self._scope = anyio.CancelScope()  # unlike a task's `cancel`, it respects shields
+        self._context = contextvars.copy_context()
+        self.is_over = False  # says the daemon's loop
+
+    def begin(self) -> None:
+        """Start it, in the project's loop."""
+        task = asyncio.get_running_loop().create_task(self._run(), context=self._context)
+        task.add_done_callback(self._tell)
+
+    def cancel(self) -> None:
+        """Cancel it, in the project's loop."""
+        self._scope.cancel()
+
+    async def _run(self) -> Any:  # noqa: ANN401 - whatever the call returns
+        with self._scope:
+            return await self._work()
+        raise Cancelled  # nobody waits any more
+
+    def _tell(self, task: "asyncio.Task[Any]") -> None:
+        with suppress(RuntimeError):  # the daemon's loop is closed
+            self._answer.get_loop().call_soon_threadsafe(self._settle, task)
+
+    def _settle(self, task: "asyncio.Task[Any]") -> None:
+        self.is_over = True
+        self._on_end(self)
+        error: BaseException | None = Cancelled() if task.cancelled() else task.exception()
+        if self._answer.done():  # its caller left
+            return
+        if error is not None:
+            self._answer.set_exception(error)
+        else:
+            self._answer.set_result(task.result())
 
 
 class _Thread:
@@ -251,18 +291,8 @@ def _ask(root: str) -> None:
             next(entries, None)
 
 
-async def _within(scope: anyio.CancelScope, work: Callable[[Jobs], Awaitable[T]], jobs: Jobs) -> T:
-    with scope:
-        return await work(jobs)
-    raise Cancelled  # nobody waits any more
-
-
 async def _awaited(work: Callable[P, Awaitable[T]], *arguments: P.args, **options: P.kwargs) -> T:
     return await work(*arguments, **options)
-
-
-async def _first(*awaited: "asyncio.Future[Any]") -> None:
-    await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _answers(answer: "asyncio.Future[Any]") -> bool:

@@ -4,11 +4,11 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -54,6 +54,9 @@ class Namespace:
     unchanged: Unchanged = field(default_factory=Unchanged)
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     starting: anyio.Lock = field(default_factory=anyio.Lock)  # one of the endpoints
+
+
+Work: TypeAlias = Callable[[Namespace, Jobs], Awaitable[T]]
 
 
 class Serving:
@@ -129,6 +132,41 @@ class Serving:
                 raise
             return self.namespace(folder)  # each call will say why
 
+    async def run_around(self, folder: Path, work: Work[T]) -> T:
+        """The result of `work` in the namespace of the project around a folder."""
+        if (known := self._roots.get(folder)) is not None:
+            with suppress(_MovedError):
+                return await self._run_there(known, lambda: _look(folder).root == known, work)
+        return await _run(await self.around(folder), work)
+
+    async def _run_for(self, peer: Peer, named: str, wanted: str, work: Work[T]) -> T:
+        """The result of `work` in the namespace that a peer asks for: see `_chosen`."""
+        folder = Path(named or wanted)
+        known = self._roots.get(folder) if peer.is_local and not (named and wanted) else None
+        if known is not None:
+            there = Found(known, is_project=True)
+            with suppress(_MovedError):
+                return await self._run_there(known, lambda: _look(folder) == there, work)
+        return await _run(self.namespace(await self._chosen(peer, named, wanted)), work)
+
+    async def _run_there(self, root: Path, is_there: Callable[[], bool], work: Work[T]) -> T:
+        """Look whether a project is there, and work, by one call of its loop.
+
+        Raises _MovedError if it is not.
+        """
+        namespace = self.namespace(root)
+
+        async def look_and_work(jobs: Jobs) -> T:
+            try:
+                has_moved = not is_there()
+            except PrereadError:
+                has_moved = True
+            if has_moved:
+                raise _MovedError
+            return await work(namespace, jobs)
+
+        return await namespace.loop.run(look_and_work)
+
     def has_ended(self, peer: Peer, root: Path) -> bool:
         """Whether a peer's streams must end: it, or its project, lost access."""
         try:
@@ -180,24 +218,19 @@ class Serving:
         `wanted` is the namespace for states that name none; hints are in the form for `face`.
         """
         begun = time.monotonic()
-        try:
-            root = await self._chosen(peer, _named(given), wanted)
-        except PrereadError as error:
-            return {"version": 1, **given, "error": shared_state.failure_of(error)}
-        check_scope(peer, given)
-        namespace = self.namespace(root)
         caller = Caller(None, _nobody, times_out=True, takes_early_reply=True)
-        state = _in_namespace(given, root)
 
-        async def work(jobs: Jobs) -> shared_state.State:
+        async def work(namespace: Namespace, jobs: Jobs) -> shared_state.State:
+            check_scope(peer, given)
             context = Context(
-                root, self.environ_of(peer), jobs, caller, namespace.reply_cache,
+                namespace.root, self.environ_of(peer), jobs, caller, namespace.reply_cache,
                 namespace.unchanged, f"http:{peer.identity.name}",
             )  # fmt: skip
+            state = _in_namespace(given, namespace.root)
             return await shared_state.perform(REGISTRY, context, state, face)
 
         try:
-            done = await namespace.loop.run(work)
+            done = await self._run_for(peer, _named(given), wanted, work)
         except PrereadError as error:  # of the loop: a state's own errors are in the state
             return {"version": 1, **given, "error": shared_state.failure_of(error)}
         name = done.method if done.method in REGISTRY else UNKNOWN
@@ -253,10 +286,14 @@ class Around(Place):
         self._home = asyncio.get_running_loop()
 
     async def run(self, work: Callable[[Jobs], Awaitable[T]]) -> T:
-        return await (await self._serving.around(self._folder)).loop.run(work)
+        return await self._serving.run_around(self._folder, lambda _, jobs: work(jobs))
 
     def back(self, work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
         return calling(self._home, work)
+
+
+class _MovedError(Exception):
+    """A folder is not where it was last found."""
 
 
 class Found(NamedTuple):
@@ -264,6 +301,10 @@ class Found(NamedTuple):
 
     root: Path
     is_project: bool
+
+
+async def _run(namespace: Namespace, work: Work[T]) -> T:
+    return await namespace.loop.run(partial(work, namespace))
 
 
 def _look(folder: Path) -> Found:
