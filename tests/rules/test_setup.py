@@ -82,3 +82,12 @@ def test_hostile_calls_check_out(tmp_path: Path, value: str) -> None:
     test = "".join(f"def test_login_{n}(x):\n    {line}\n\n\n" for n in range(2))
     root = write(tmp_path, {**SOURCE, "tests/test_login.py": test})
     assert len(texts(root, "setup")) == (value in {"a`b", ") (", "名前"})
+
+
+def test_the_call_of_the_base_class_s_hook_is_left_out(tmp_path: Path) -> None:
+    test = (
+        "class LoginTest(BaseTest):\n    def setUp(self):\n        super().setUp()\n"
+        "        seed('users')\n\n    def test_login(self):\n        login('ann')\n"
+    )
+    root = write(tmp_path, {**SOURCE, "tests/test_login.py": test})
+    assert texts(root, "setup") == ["`setUp` tests/test_login.py:2 → `seed` :4"]

@@ -17,6 +17,9 @@ MIN_TESTS = 2  # that replace the same, for it to be how it is done here
 NO_HOOK = re.compile(r"after|tear|fixture:", re.IGNORECASE)  # it cleans up, or must be requested
 REPLACING = frozenset({"mock", "doMock", "spyOn", "stub"})
 
+# `super().setUp()`, `parent::setUp()`: every hook of a class calls its base's.
+PARENT = re.compile(r"super\b|parent::")
+
 
 def find(view: View) -> Iterator[Found]:
     """For each of the first test files its hooks and autouse fixtures; then what is replaced."""
@@ -52,7 +55,7 @@ def _hooks(file: FileView) -> list[tuple[str, str]]:
 
 def _hook_line(file: FileView, call: Call) -> int:
     """The line of the hook's name, above the call; 0 if it is not there."""
-    name = re.compile(rf"(?<!\w){re.escape(call.hook)}(?!\w)")
+    name = re.compile(rf"(?<!\w)(?<!\)\.)(?<!super\.)(?<!parent::){re.escape(call.hook)}(?!\w)")
     above = range(call.line, max(0, call.line - ABOVE), -1)
     return next((n for n in above if name.search(file.span_text(n, n))), 0)
 
@@ -62,7 +65,13 @@ def _called(file: FileView, calls: Sequence[Call]) -> str:
     lines: dict[str, int] = {}
     for call in calls:
         name = call.callee.rpartition("…")[2].strip("().[] ")
-        if name and name in file.span_text(call.line, call.line) and "`" not in name:
+        is_base = name in {"super", call.hook} or PARENT.match(call.callee) is not None
+        if (
+            name
+            and not is_base
+            and name in file.span_text(call.line, call.line)
+            and "`" not in name
+        ):
             lines.setdefault(name, call.line)
     return quoting.listed(list(lines.items())[:MAX_CALLS])
 
