@@ -57,9 +57,11 @@ class Scene:
     async def codes(self, count: int) -> list[str]:
         """Those of so many calls to the silent project at the same time."""
         found: list[str] = []
+        # A cached reply only looks at files, which the pipe cannot hold up.
+        calls = (EVIDENCE,) if isinstance(self.silence, Pipe) else CALLS
 
         async def call(number: int) -> None:
-            found.append(await self.code(CALLS[number % len(CALLS)], self.project))
+            found.append(await self.code(calls[number % len(calls)], self.project))
 
         async with anyio.create_task_group() as tasks:
             for number in range(count):
@@ -111,7 +113,8 @@ async def scene(tmp_path: Path, silence: Mount | Pipe) -> AsyncIterator[Scene]:
             ) as client:
                 found = Scene(running, one, other, silence, client)
                 await found.rest_works()
-                assert {*await found.codes(len(CALLS))} == {""}
+                for state in CALLS:
+                    assert await found.code(state, one) == ""
                 yield found
 
 
@@ -152,7 +155,7 @@ async def test_clients_of_it_are_told_and_others_hear_of_changes(
             assert not (await old.call_tool("context_operation", SHOW)).is_error
             assert events.status_code == 200
             silence.begin()
-            told = await old.call_tool("context_operation", SHOW)
+            told = await old.call_tool("context_operation", EVIDENCE)
             assert told.is_error
             assert told.content[0].text.startswith("E_READ: The file system of")
             async with connect(found.project, env=env) as new:
