@@ -821,6 +821,23 @@ def test_what_is_kept_never_exceeds_the_budget(
     assert_within(checked, max_tokens, max_facts)
 
 
+def test_room_that_shortened_paths_leave_is_filled(many: Path) -> None:
+    """Sections of a file cite `:1`, not its long path."""
+    sections = tuple(
+        Section(
+            deep(n),
+            tuple(Fact(f"{n} {i} " + "word " * 8, (f"{deep(n)}:{i + 1}",)) for i in range(4)),
+            source=deep(n),
+        )
+        for n in range(40)
+    )
+    drafts = [Draft("existing-tests.md", "login", sections)]
+    checked = check(many, drafts, budget=True, max_tokens=1000, max_facts=200)
+    tokens = sum(fact_text.tokens(text) for text in rendered(checked).values())
+    assert checked.cut > 0
+    assert 960 <= tokens <= 1000, "less than the room of another fact with its heading is left"
+
+
 def test_a_dossier_within_the_budget_is_unchanged(root: Path) -> None:
     drafts = [
         draft(("says `alpha`", "src/b.py:1")),

@@ -79,8 +79,13 @@ def fit(
     """
     titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
-    candidates = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
-    kept = {one.key: one for one in candidates if room.takes(one)}
+    waiting = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
+    kept: dict[Key, _Candidate] = {}
+    while taken := {one.key: one for one in waiting if room.takes(one)}:
+        kept |= taken
+        waiting = [one for one in waiting if one.key not in taken]
+        # An estimate does not know how short a path will be written, so there is often room left.
+        room.tokens = limit - sum(map(_size, _with(drafts, kept)))
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
     remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
@@ -157,7 +162,7 @@ def _trimmed(
     allowed = int(limit * CODEBASE_SHARE)
     while True:
         services.progress.check()
-        fitted = [_only(draft, number, kept) for number, draft in enumerate(drafts)]
+        fitted = _with(drafts, kept)
         sizes = [*map(_size, fitted)]
         drafted = {key[0] for key, one in kept.items() if one.in_codebase}
         too_large = {number for number in drafted if sizes[number] > allowed}
@@ -174,6 +179,11 @@ def _size(draft: Draft) -> int:
     """The tokens of a draft; none if it is not written."""
     is_written = draft.sections or draft.name in REQUIRED
     return fact_text.tokens(markdown.render(draft)) if is_written else 0
+
+
+def _with(drafts: list[Draft], kept: Collection[Key]) -> list[Draft]:
+    """The drafts with only the kept items."""
+    return [_only(draft, number, kept) for number, draft in enumerate(drafts)]
 
 
 def _only(draft: Draft, number: int, kept: Collection[Key]) -> Draft:
