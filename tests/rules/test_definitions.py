@@ -288,8 +288,21 @@ def test_names_that_only_share_a_file_fill_few_lines(tmp_path: Path) -> None:
     paint = "".join(f"\n\ndef paint_{n}():\n    return {n}\n" for n in range(60))
     files = {f"src/paint_{n}.py": LOGIN + paint for n in "abc"}
     findings = own(write(tmp_path, files), "definitions")
-    lines = [sum("paint_" in one.text for one in findings if one.section == path) for path in files]
-    assert sorted(lines) == [1, 2, 2]
+
+    def lines(*, fill: bool) -> list[int]:
+        painted = [one for one in findings if "paint_" in one.text and (one.score == 0) is fill]
+        return [sum(one.section == path for one in painted) for path in files]
+
+    assert sorted(lines(fill=False)) == [1, 2, 2]
+    assert sorted(lines(fill=True)) == [3, 3, 4], "60 names, 12 in a line"
+
+
+def test_what_fills_the_budget_ranks_below_every_other_finding(tmp_path: Path) -> None:
+    paint = "".join(f"\n\ndef paint_{n}():\n    return {n}\n" for n in range(60))
+    root = write(tmp_path, {"src/paint.py": LOGIN + paint})
+    found = evidence(root, "login").findings
+    assert [one.score for one in found].count(0) == 3
+    assert all(one.rule == "definitions" for one in found if one.score == 0)
 
 
 def test_a_function_of_the_same_name_in_somebody_elses_module_is_not_called(tmp_path: Path) -> None:

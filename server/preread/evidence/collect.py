@@ -169,12 +169,13 @@ def _findings(rule: Rule, found: Iterable[Found]) -> list[Finding]:
 
     Every rule takes its turns in proportion to its weight, its best findings first. So a budget
     that is filled by score gives each rule its share, and the others what a rule does not use.
+    A finding with the score 0 waits until no rule has a better one.
     """
     listed = [one for one in found if _is_visible(one)]
     spent, scores = 0, [0.0] * len(listed)
     for place in sorted(range(len(listed)), key=lambda n: -listed[n].score):
-        scores[place] = 1 / (1 + spent / (rule.weight * TURN))
         one = listed[place]
+        scores[place] = 1 / (1 + spent / (rule.weight * TURN)) if one.score > 0 else 0.0
         spent += fact_text.tokens("".join((one.text, *one.sources, *one.fence)))
     return [
         Finding(

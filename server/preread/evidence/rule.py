@@ -12,7 +12,7 @@ class Found(NamedTuple):
 
     text: str
     sources: tuple[str, ...] = ()
-    score: float = 0.5  # 0 to 1: the lowest are cut first
+    score: float = 0.5  # 0 to 1: the lowest are cut first; 0 only fills room that is left
     section: str = ""  # a heading of its own: a file's path, instead of the rule's heading
     fence: tuple[str, ...] = ()  # lines of code, whole, from the first source
 

@@ -15,7 +15,8 @@ MAX_FILES = 10
 TIER = 12  # names in one line of the plain outline
 TIERS_OF_FILE = 8
 UNRELATED = 0.1  # of the best definition's score: what has less only shares the file
-FIRST_FILES, MAX_UNRELATED = 3, 6  # lines of such names in these files; in the others one
+FIRST_FILES, MAX_UNRELATED = 2, 2  # lines of such names in these files; in the others one
+FILLED_FILES, FILLERS = 3, 6  # in these files, so many more lines where the budget has room
 MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
 MAX_CANDIDATES = 30  # files searched for callers and tests
 DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is unlikely to be a plain word
@@ -29,6 +30,7 @@ FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
 RECEIVER = re.compile(r"([A-Za-z]\w*)\.\w+")  # a call of something with one dot
 WORDS = re.compile(r"[\w-]+")
 SELF = frozenset({"self", "cls", "this"})
+Tier = Sequence[Definition]
 
 
 def find(view: View) -> Iterator[Found]:
@@ -41,21 +43,25 @@ def find(view: View) -> Iterator[Found]:
             score = 0.7 + 0.3 * one.score / view.best_score
             yield Found(details[id(one)], (one.cite,), score, file.path)
         others = [one for one in own if not details.get(id(one))]
-        for number, tier in enumerate(_tiers(view, rank, others)):
+        related, unrelated = _tiers(view, others)
+        few = MAX_UNRELATED if rank < FIRST_FILES else 1
+        for number, tier in enumerate((*related, *unrelated[:few])):
             score = _tier_score(rank, number, tier[0].score / view.best_score)
             yield Found(_outline(tier), (), score, file.path)
+        if rank < FILLED_FILES:
+            for tier in unrelated[few : few + FILLERS]:
+                yield Found(_outline(tier), (), 0.0, file.path)
     bare = [file for file in view.sources[:MAX_FILES] if not view.definitions_in(file)]
     further = (*bare, *view.sources[MAX_FILES:], *view.further["files"])
     yield from quoting.only_named("files", view.worth_naming(further))
 
 
-def _tiers(view: View, rank: int, own: Sequence[Definition]) -> Iterator[Sequence[Definition]]:
-    """A file's names by lines of the outline: those of the request, then some of the others."""
+def _tiers(view: View, own: Sequence[Definition]) -> tuple[list[Tier], list[Tier]]:
+    """A file's names by lines of the outline: those of the request, and the others."""
     floor = UNRELATED * view.best_score
     related = [one for one in own if one.score >= floor]
     others = [one for one in own if one.score < floor]
-    yield from quoting.rows(related, TIER)[:TIERS_OF_FILE]
-    yield from quoting.rows(others, TIER)[: MAX_UNRELATED if rank < FIRST_FILES else 1]
+    return quoting.rows(related, TIER)[:TIERS_OF_FILE], quoting.rows(others, TIER)
 
 
 def _tier_score(rank: int, number: int, best: float) -> float:
@@ -63,7 +69,7 @@ def _tier_score(rank: int, number: int, best: float) -> float:
     return 0.65 * best + 0.3 / (1 + 0.25 * rank) / (1 + 0.5 * number)
 
 
-def _outline(tier: Sequence[Definition]) -> str:
+def _outline(tier: Tier) -> str:
     """The names of some definitions with their lines, members behind their class."""
     groups: dict[str, list[Symbol]] = {}
     for one in sorted(tier, key=lambda one: one.symbol.start):
