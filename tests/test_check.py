@@ -15,7 +15,7 @@ from preread import check as checks
 from preread import publish
 from preread.builds import pipeline
 from preread.dossier import fact_text, markdown, published, wrong_marks
-from preread.dossier.source_tracking import Followed
+from preread.dossier.source_tracking import SourceChanges
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
 
@@ -922,7 +922,10 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": markdown.render(standing)})
-    assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), ({}, {}, {}))
+    assert checks.with_user_facts(services(root), "login", [], SourceChanges()) == (
+        (),
+        ({}, {}, {}),
+    )
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:

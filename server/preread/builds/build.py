@@ -93,7 +93,7 @@ def _published_before(
     if version is None:
         return None
     before = Published(version.manifest, version.texts, ())
-    if not cache.is_true(services, request, before):
+    if not cache.is_fresh(services, request, before):
         return None
     staging = publish.stage(services, request.feature)
     try:
@@ -223,7 +223,7 @@ def _manifest(
         missing=made.missing,
         recipe=build_key(services, request.level),
         cut=services.tree.cut,
-        used=evidence.used | inputs.unread(services.tree),
+        used=evidence.used | inputs.unreadable(services.tree),
         spans=made.checked.spans,
         marks=made.marks,
         unverified=tuple(
@@ -243,7 +243,9 @@ def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
     """Raise NotNow if a refresh would drop facts from files that cannot be read now."""
     tree, earlier = services.tree, plan.published.manifest if plan.published else None
     if plan.how == "refreshed" and earlier is not None:
-        careful = careful or bool(tree.failed or inputs.unread(tree).keys() - earlier.used.keys())
+        careful = careful or bool(
+            tree.failed or inputs.unreadable(tree).keys() - earlier.used.keys()
+        )
     if careful and tree.troubles:
         raise NotNow
 

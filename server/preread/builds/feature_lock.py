@@ -89,6 +89,6 @@ def recover(services: Services, feature: str) -> None:
 
 def recover_all(services: Services) -> None:
     """Finish publishing what killed builds of any feature left."""
-    for feature in published.abandoned(services.layout):
+    for feature in published.unfinished(services.layout):
         services.progress.check()
         recover(services, feature)

@@ -33,9 +33,9 @@ def put_back(services: Services, feature: str) -> str:
 
 
 def _recovered(services: Services, feature: str, found: Published) -> tuple[Manifest, str]:
-    now = fact_history.known(found.texts, feature)
-    past = fact_history.edits(services.layout, feature, now)
-    built = fact_history.built(past)
+    now = fact_history.facts_in(found.texts, feature)
+    past = fact_history.events_and_edits(services.layout, feature, now)
+    built = fact_history.built_ids(past)
     ids = _ids(feature, found)
     shown = list(chain.from_iterable(ids.values()))
     fitting = max(_known(services, feature), key=lambda one: _equal_files(one, found), default=None)
@@ -81,7 +81,7 @@ def _known(services: Services, feature: str) -> Iterator[Manifest]:
 
 def copies(services: Services, path: Path) -> Iterator[bytes]:
     """Copies of a file in the backups and git's last commit, latest first."""
-    for backup in backups.every(services.layout):
+    for backup in backups.list_all(services.layout):
         copy = backups.copies(services.layout, backup).get(path)
         if copy is not None:
             yield copy

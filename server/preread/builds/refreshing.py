@@ -45,7 +45,7 @@ async def _refresh(services: Services, feature: str) -> str:
         if found is None or found.manifest is None or found.edited:  # a person may be editing it
             return ""
         looked = staleness.look_up(services, found.manifest)
-        is_current = looked.doubt or (looked.covers and cache.is_computed(services, feature))
+        is_current = looked.doubt or (looked.covers and cache.files_unchanged(services, feature))
         if is_current or looked.needs == "build" or cache.is_tracked(services, feature):
             return ""
         await build(services, staleness.as_built(found.manifest), found, careful=True)

@@ -8,7 +8,7 @@ from preread import inputs
 from preread.builds.assembly import Assembled
 from preread.dossier import fact_history, fact_text, markdown, published
 from preread.dossier.published import Published, RunRecord
-from preread.dossier.source_tracking import Followed
+from preread.dossier.source_tracking import SourceChanges
 from preread.errors import PrereadError, Unreadable
 from preread.layout import BY_NAME
 from preread.models import (
@@ -91,7 +91,7 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
     )
 
 
-def refresh(followed: Followed, lost: Sequence[LostFact]) -> Refresh:
+def refresh(followed: SourceChanges, lost: Sequence[LostFact]) -> Refresh:
     """The results of a refresh, for the reply and the run record."""
     changed = tuple(f"{one.file}: {one.text}" for one in lost if one.is_changed)
     gone = tuple(f"{one.file}: {one.text}" for one in lost if not one.is_changed)
@@ -135,7 +135,9 @@ def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
 
 def returned(services: Services, before: Published | None, made: Assembled) -> list[str]:
     """A warning about facts that are back although people took their lines out."""
-    gone = fact_history.taken_out(services.layout, before, made.replaced) if before else set()
+    gone = (
+        fact_history.deleted_by_people(services.layout, before, made.replaced) if before else set()
+    )
     back = [
         (draft.name, fact.text)
         for draft, _, fact in markdown.all_facts(made.checked.drafts if gone else ())
@@ -242,7 +244,7 @@ def from_published(
         f"A person wrote this, and its sources no longer say it: {text[:MAX_SHOWN]}"
         for text in manifest.unverified[:MAX_LOST]
     ]
-    warnings += filter(None, [inputs.passed_over(layout)])
+    warnings += filter(None, [inputs.knowledge_warning(layout)])
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
     return LoadReply(

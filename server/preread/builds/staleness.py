@@ -33,7 +33,7 @@ def look_up(services: Services, manifest: Manifest) -> cache.Lookup:
 def is_current(services: Services, looked: cache.Lookup) -> bool:
     """Whether the rules need not run again; where something cannot be read, they must not."""
     manifest = looked.published.manifest if looked.published else None
-    return bool(looked.doubt) or not manifest or cache.is_computed(services, manifest.feature)
+    return bool(looked.doubt) or not manifest or cache.files_unchanged(services, manifest.feature)
 
 
 def why(services: Services, feature: str) -> str:

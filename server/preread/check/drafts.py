@@ -10,7 +10,7 @@ from typing import NamedTuple
 from preread.dossier import fact_history, fact_text, markdown, published, source_tracking
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
-from preread.dossier.source_tracking import Followed
+from preread.dossier.source_tracking import SourceChanges
 from preread.layout import BY_NAME, FILES
 from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
 from preread.services import Services
@@ -66,7 +66,7 @@ class People(NamedTuple):
 
 
 def with_user_facts(
-    services: Services, feature: str, drafts: Iterable[Draft], found: Followed
+    services: Services, feature: str, drafts: Iterable[Draft], found: SourceChanges
 ) -> tuple[tuple[Draft, ...], People]:
     """Add the facts that people wrote into the published files, with sources that moved.
 
@@ -92,7 +92,7 @@ def with_user_facts(
 class _PeoplesFacts:
     """The facts that people wrote, with their current sources."""
 
-    def __init__(self, services: Services, manifest: Manifest, found: Followed) -> None:
+    def __init__(self, services: Services, manifest: Manifest, found: SourceChanges) -> None:
         self.manifest, self.found = manifest, found
         self.relocator = Relocator(services.tree)
         self.are_there: dict[str, bool] = {}
@@ -119,8 +119,8 @@ class _PeoplesFacts:
             keys = {source: f"{old} {source}" for source in fact.sources}
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
-            found = source_tracking.found_again(self.relocator, marks)
-        now = source_tracking.moved_fact(fact, section.source, found)
+            found = source_tracking.find_lost(self.relocator, marks)
+        now = source_tracking.updated_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
         self.now_called[old] = identity
         lost = [source for source in fact.sources if source in found.lost and source in marks]
@@ -144,7 +144,7 @@ def _lasting(
     }
     if replaced.keys() - manifest.replaced.keys() - texts.keys():
         past = fact_history.events(services.layout, manifest.feature)
-        texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.every(past)}
+        texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.all_facts(past)}
     return {fact_text.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
 
 

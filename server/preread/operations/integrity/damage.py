@@ -183,7 +183,7 @@ def _reindex(services: Services, path: str) -> None:
 def _orphans(services: Services) -> Iterator[Damage]:
     """Hints and records of features that have no dossier."""
     layout = services.layout
-    features = {*published.features(layout), *published.abandoned(layout)}
+    features = {*published.features(layout), *published.unfinished(layout)}
     for name in names_in(layout.stale("x").parent):
         if name not in features and not name.startswith("."):
             path = layout.stale("x").with_name(name)
