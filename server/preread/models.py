@@ -306,7 +306,7 @@ class Outcome(Model):
     )
 
 
-def _no_review(_answers: Iterable[str], /, *, alone: bool) -> str:  # noqa: ARG001 - passed by name
+def _no_review(_answers: Iterable[str], /, *, in_own_run: bool) -> str:  # noqa: ARG001 - by name
     return ""
 
 
@@ -321,10 +321,10 @@ def _ignore_delay(_fault: Fault) -> None:
 class Review(Protocol):
     """Returns the message that asks the model to correct its drafts; empty if there is none.
 
-    `alone`: the message is the model's whole prompt, so it has to say where the drafts are.
+    `in_own_run`: the model corrects in another run, so the message says where the drafts are.
     """
 
-    def __call__(self, answers: Iterable[str], /, *, alone: bool) -> str:
+    def __call__(self, answers: Iterable[str], /, *, in_own_run: bool) -> str:
         raise NotImplementedError
 
 
