@@ -183,7 +183,7 @@ def test_a_bracket_in_mid_sentence_is_said_to_be_no_source(root: Path) -> None:
 def test_a_file_that_proves_nothing_is_not_searched_for_a_quote(root: Path) -> None:
     write(root, {".env": "PORT=3000\n", ".gitignore": ".env\n"})
     assert messages(root, "says `PORT=3000` (.env:7)") == [
-        "`.env:7` is a .env file that git does not track; it may hold secrets"
+        "`.env:7` is a .env file that git does not track; it may contain secrets"
     ]
 
 

@@ -109,8 +109,8 @@ def built_ids(past: Iterable[Event]) -> set[str]:
     for event in past:
         for change in event.changes:
             was = (change.was.file, change.was.id) if change.was is not None else None
-            is_persons = was in of_people or event.how in {EDITED, UNKNOWN}
-            if change.now is not None and is_persons:
+            by_person = was in of_people or event.how in {EDITED, UNKNOWN}
+            if change.now is not None and by_person:
                 of_people.add((change.now.file, change.now.id))
                 found.discard(change.now.id)
             elif change.now is not None:
