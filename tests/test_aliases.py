@@ -65,7 +65,7 @@ def test_a_broken_file_has_no_aliases_and_a_warning_names_the_line(
     layout = gates(tmp_path, text)
     with pytest.raises(rules.Broken, match=why):
         aliases.read(layout)
-    served = aliases.served(layout, "a")
+    served = aliases.resolve(layout, "a")
     assert served.feature == "a"
     assert why in served.warnings[0]
 
@@ -74,23 +74,23 @@ def test_a_broken_file_has_no_aliases_and_a_warning_names_the_line(
 def test_a_gates_file_that_is_not_a_regular_file_is_not_waited_for(tmp_path: Path, make) -> None:
     (tmp_path / ".project").mkdir()
     make(tmp_path / ".project" / "gates")
-    assert "not used" in aliases.served(Layout(tmp_path.resolve()), "login").warnings[0]
+    assert "not used" in aliases.resolve(Layout(tmp_path.resolve()), "login").warnings[0]
 
 
 def test_without_a_gates_file_a_name_serves_itself(tmp_path: Path) -> None:
-    assert aliases.served(Layout(tmp_path), "login") == ("login", ())
+    assert aliases.resolve(Layout(tmp_path), "login") == ("login", ())
 
 
 def test_an_alias_of_the_slug_is_followed_and_not_chained(tmp_path: Path) -> None:
     layout = gates(tmp_path, "alias log-in login\nalias login checkout\n")
-    assert aliases.served(layout, "Log In").feature == "login"
-    assert "log-in is an alias of login" in aliases.served(layout, "log-in").warnings[0]
+    assert aliases.resolve(layout, "Log In").feature == "login"
+    assert "log-in is an alias of login" in aliases.resolve(layout, "log-in").warnings[0]
 
 
 def test_an_invalid_name_is_an_error(tmp_path: Path) -> None:
     layout = gates(tmp_path, "alias log-in login\n")
     with pytest.raises(PrereadError) as caught:
-        aliases.served(layout, "../login")
+        aliases.resolve(layout, "../login")
     assert caught.value.code == "E_FEATURE_NAME"
 
 

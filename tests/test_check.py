@@ -15,7 +15,7 @@ from preread import check as checks
 from preread import publish
 from preread.builds import pipeline
 from preread.dossier import fact_text, markdown, published, wrong_marks
-from preread.dossier.source_tracking import Followed
+from preread.dossier.source_tracking import SourceChanges
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
 
@@ -183,7 +183,7 @@ def test_a_bracket_in_mid_sentence_is_said_to_be_no_source(root: Path) -> None:
 def test_a_file_that_proves_nothing_is_not_searched_for_a_quote(root: Path) -> None:
     write(root, {".env": "PORT=3000\n", ".gitignore": ".env\n"})
     assert messages(root, "says `PORT=3000` (.env:7)") == [
-        "`.env:7` is a .env file that git does not track; it may hold secrets"
+        "`.env:7` is a .env file that git does not track; it may contain secrets"
     ]
 
 
@@ -939,7 +939,10 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": markdown.render(standing)})
-    assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), ({}, {}, {}))
+    assert checks.with_user_facts(services(root), "login", [], SourceChanges()) == (
+        (),
+        ({}, {}, {}),
+    )
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:

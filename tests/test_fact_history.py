@@ -218,7 +218,7 @@ def test_a_torn_line_and_a_full_file_cost_nothing_but_old_events(
         file.write(b'{"at": 1, "how"')
     edit(root, "LIMIT = 10", "LIMIT = 20")
     assert cli("load", "login", cwd=root).status == 0
-    now = fact_history.known(
+    now = fact_history.facts_in(
         {path.name: path.read_text() for path in layout.dossier("login").glob("*.md")}, "login"
     )
     past = fact_history.events(layout, "login")
@@ -230,7 +230,7 @@ def test_a_torn_line_and_a_full_file_cost_nothing_but_old_events(
         now, dropped, None, fact_history.Manifest.model_validate(manifest), "built", ""
     )
     for _ in range(2):
-        fact_history.note(services(root), done)
+        fact_history.record(services(root), done)
     assert layout.history("login").stat().st_size < 60_000
     assert fact_history.facts_after(fact_history.events(layout, "login")) == dropped
 

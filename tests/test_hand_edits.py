@@ -320,8 +320,8 @@ def test_branches_that_changed_every_file_merge_to_what_both_wrote(project: Path
     assert cli("check", "login", cwd=project).status == 0
 
 
-def taken_out(reply: Ran) -> list[str]:
-    return [one for one in reply.json["warnings"] if "back whose lines were taken out" in one]
+def deleted(reply: Ran) -> list[str]:
+    return [one for one in reply.json["warnings"] if "back whose lines were deleted" in one]
 
 
 def test_a_line_that_a_person_took_out_is_back_with_a_word_and_wrong_keeps_it_out(
@@ -335,14 +335,14 @@ def test_a_line_that_a_person_took_out_is_back_with_a_word_and_wrong_keeps_it_ou
     for text in (LOGIN, "#\n" + LOGIN):  # a rule finds it with the same lines, and with others
         code.write_text(text)
         path.write_text(path.read_text().replace(f"{named}\n", "").replace(f"{value}\n", ""))
-        [told] = taken_out(cli("load", "login", "--json", cwd=project))
+        [told] = deleted(cli("load", "login", "--json", cwd=project))
         assert told.startswith("2 facts are back")
         [now] = [one for one in path.read_text().split("\n") if "- `login` (name, " in one]
         [value] = [one for one in path.read_text().split("\n") if "- `ATTEMPTS = 5`" in one]
-        assert taken_out(cli("load", "login", "--json", cwd=project)) == []
+        assert deleted(cli("load", "login", "--json", cwd=project)) == []
         named = now
     assert cli("wrong", named[2:].rpartition(" (")[0], cwd=project).status == 0
-    assert taken_out(cli("load", "login", "--force", "--json", cwd=project)) == []
+    assert deleted(cli("load", "login", "--force", "--json", cwd=project)) == []
     assert named not in path.read_text()
 
 

@@ -76,7 +76,7 @@ def test_knowledge_that_is_no_file_is_named_in_each_reply(cli, tmp_path, make):
     for _ in range(2):
         (warning,) = cli("load", "login", "--json", cwd=project).json["warnings"]
         assert warning.startswith(".project/knowledge.md is ")
-        assert "was passed over" in warning
+        assert "was ignored" in warning
 
 
 @pytest.mark.parametrize("name", ["knowledge.md", "tickets/SHOP-142.md"])

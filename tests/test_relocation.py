@@ -363,7 +363,7 @@ def test_a_draft_follows_its_sources():
         "shop/cart.py:15": "shop/scales.py:2",
         "shop/cart.py:3": "shop/limits.py:1",
     }
-    now, lost = source_tracking.followed(draft, source_tracking.Followed(moved))
+    now, lost = source_tracking.updated_draft(draft, source_tracking.SourceChanges(moved))
     assert not lost
     after = markdown.render(now)
     assert "- `total` :20-23 adds up, `weight` shop/scales.py:2 does not" in after

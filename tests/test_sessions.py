@@ -104,7 +104,7 @@ async def test_each_change_of_what_a_session_works_on_is_written_once(tmp_path: 
             sessions.note_feature(layout, tmp_path, me, feature)
         times.append(layout.sessions_db.stat().st_mtime_ns)
     assert [later > sooner for sooner, later in pairwise(times)] == [True, False, False, True, True]
-    assert [each.feature for each in sessions.everybody(layout)] == ["a", "b"]
+    assert [each.feature for each in sessions.live_sessions(layout)] == ["a", "b"]
 
 
 async def test_a_person_in_a_shell_is_a_session_too(project: Path, cli: Cli) -> None:
@@ -158,9 +158,9 @@ def test_a_session_ends_when_its_process_is_killed_or_is_silent(
         sessions.update(layout, second)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-        assert [one.name for one in sessions.everybody(layout)] == ["silent"]
+        assert [one.name for one in sessions.live_sessions(layout)] == ["silent"]
         monkeypatch.setattr(sessions, "SILENCE", -1.0)
-        assert sessions.everybody(layout) == []
+        assert sessions.live_sessions(layout) == []
     finally:
         silent.kill()
         silent.wait()

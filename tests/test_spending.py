@@ -366,7 +366,7 @@ def test_a_reservation_counts_for_other_processes_until_its_own_has_ended(tmp_pa
             assert spending.reserved(here.layout) == 2.0
             with spending.reservation(here) as third:
                 assert not third
-            assert "$2.00 are reserved" in spending.refusal(here).reason
+            assert "$2.00 is reserved" in spending.refusal(here).reason
         assert spending.reserved(here.layout) == 1.0
         other.kill()
     assert spending.reserved(here.layout) == 0.0

@@ -207,7 +207,7 @@ def test_at_a_terminal_a_person_is_asked_once_a_month_and_a_pipe_never(
     env = headless(claude, api, tmp_path, **TIGHT)
     piped = load(project, env)
     assert (piped["status"], piped["code"], piped["builder"]) == ("degraded", "E_MONEY", "static")
-    assert "$0.00 of the $0.50" in piped["warnings"][0]
+    assert "$0.00 of this month's limit of $0.50" in piped["warnings"][0]
     assert "may cost $1.00" in piped["warnings"][0]
     command = re.search(r"`preread (load login[^`]*)` in a terminal", piped["hint"])[1]
     assert not api.requests
@@ -379,6 +379,6 @@ def test_builds_at_the_same_time_share_what_the_month_has_left(claude, api, tmp_
     (second,) = others
     assert (first["builder"], second["builder"]) == ("claude", "static")
     assert second["code"] == "E_MONEY"
-    assert "$1.00 are reserved by builds that run" in json.dumps(second)
+    assert "$1.00 is reserved by running builds" in json.dumps(second)
     assert [row["feature"] for row in ledger(project)] == ["login"]
     assert json.loads(Layout(project).reserved.read_text()) == []

@@ -68,8 +68,8 @@ def watching(
     looks: list[object] = []
 
     class Counting(Watcher):
-        def look(self, changed: object) -> None:
-            super().look(changed)  # type: ignore[arg-type]
+        def check(self, changed: object) -> None:
+            super().check(changed)  # type: ignore[arg-type]
             looks.append(changed)
 
     watcher = Counting(lambda: services(root), told.append, refreshes=refreshes)

@@ -1,4 +1,4 @@
-"""The command line's error boundary: failure 1, bad usage 2, interrupted 130, a bug 3 and a log."""
+"""The command line's error boundary. Exit status: failure 1, bad usage 2, interrupt 130, bug 3."""
 
 import gc
 import os
@@ -44,7 +44,7 @@ def _run(argv: list[str]) -> int:
     import click
 
     from preread.cli import commands
-    from preread.errors import BUG, USAGE, PrereadError, of_system
+    from preread.errors import BUG, USAGE, PrereadError, from_os_error
 
     in_json = "--json" in argv
     _print_any_text()
@@ -67,7 +67,7 @@ def _run(argv: list[str]) -> int:
     except (BrokenPipeError, SystemExit):
         raise
     except (PrereadError, OSError) as error:
-        failure = of_system(error) if isinstance(error, OSError) else error
+        failure = from_os_error(error) if isinstance(error, OSError) else error
         commands.print_error(failure, in_json=in_json)
         return failure.exit_status
     except Exception as error:

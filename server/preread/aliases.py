@@ -1,4 +1,4 @@
-"""Aliases in `.project/gates`: names for which another feature's dossier is used."""
+"""Aliases in `.project/gates`: names that another feature's dossier serves."""
 
 from typing import NamedTuple
 
@@ -6,15 +6,17 @@ from preread.gates import rules
 from preread.layout import Layout, feature_name
 
 
-class Served(NamedTuple):
-    """The feature whose dossier is used for a name, and warnings."""
+class Resolved(NamedTuple):
+    """The feature whose dossier serves a name, and warnings for the caller."""
 
     feature: str
     warnings: tuple[str, ...] = ()
 
 
-def served(layout: Layout, name: str) -> Served:
-    """The dossier that serves `name`: its own, or its alias's. Raises E_FEATURE_NAME.
+def resolve(layout: Layout, name: str) -> Resolved:
+    """The feature whose dossier serves `name`: itself, or its alias's target.
+
+    Raises E_FEATURE_NAME.
 
     Aliases are not chained. A gates file that cannot be used is a warning, not an error.
     """
@@ -24,10 +26,10 @@ def served(layout: Layout, name: str) -> Served:
     except rules.Broken as error:
         where = f"line {error.line}" if error.line else "it"
         why = f"The aliases of .project/gates are not used: {where} {error.why}."
-        return Served(feature, (why,))
+        return Resolved(feature, (why,))
     if target == feature:
-        return Served(feature)
-    return Served(
+        return Resolved(feature)
+    return Resolved(
         target,
         (f"{feature} is an alias of {target} in .project/gates: this is the dossier of {target}.",),
     )

@@ -1,7 +1,7 @@
 """Backups in `.state/backups/`: copies of files that were replaced, set aside or removed.
 
 `<feature>/<file>.<number>` is a dossier's file that a person had edited and a build replaced.
-`_sets/<time>-<why>/` has the files that one call changed, by their paths below `.project/`.
+`_sets/<time>-<why>/` contains the files that one call changed, by their paths below `.project/`.
 """
 
 import os
@@ -23,7 +23,7 @@ INIT = "_init"  # the folder of `init --undo`: files of `.project/` itself
 
 
 class Backup(Model):
-    """Copies that `restore` puts back together."""
+    """Copies of one or more files, which `restore` puts back as a whole."""
 
     id: str
     at: float = Field(description="When the copies were made, in epoch seconds.")
@@ -74,11 +74,11 @@ def keep(layout: Layout, why: str, paths: Iterable[Path]) -> str:
 
 def _unused(sets: Path, name: str) -> str:
     candidates = (name if n == 1 else f"{name}-{n}" for n in range(1, 10_000))
-    taken = {*names_in(sets)}  # also sets of killed calls
+    taken = {*names_in(sets)}  # includes the unfinished sets of killed calls
     return next(one for one in candidates if not taken & {one, f".{one}{PART}"})
 
 
-def every(layout: Layout) -> list[Backup]:
+def list_all(layout: Layout) -> list[Backup]:
     """All backups, the latest first. Raises Unreadable."""
     found = [*_sets(layout), *_files(layout)]
     return sorted(found, key=lambda one: (-one.at, one.id))
@@ -86,7 +86,7 @@ def every(layout: Layout) -> list[Backup]:
 
 def find(layout: Layout, id_: str) -> Backup:
     """The backup with this id. Raises E_NOT_FOUND."""
-    for found in every(layout):
+    for found in list_all(layout):
         if found.id == id_:
             return found
     message = f"There is no backup {id_[:80]!a}."

@@ -25,7 +25,7 @@ from preread.services import Services
 from preread.settings import Level
 
 BuildKey = str | Callable[[Level], str]
-TRIED_AT_ONCE = frozenset({"E_CHILD"})  # may succeed at the next call, without any change
+RETRIED_AT_ONCE = frozenset({"E_CHILD"})  # the next call may succeed without any change
 SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one or open a document
 
 
@@ -35,19 +35,20 @@ Needs = Literal["nothing", "words", "refresh", "build"]
 
 
 class Lookup(NamedTuple):
-    """Whether the published dossier covers the request; if not, why, for people; the dossier."""
+    """Whether the published dossier covers the request."""
 
     covers: bool
-    why: str
+    why: str  # it does not, for people to read; empty if it does
     published: Published | None
     needs: Needs
     doubt: str = ""  # what could not be read, so that the result is uncertain
 
 
 def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
-    """Look up the request's dossier. `build_key` is that of its level, or a function of the level.
+    """Look up the request's dossier.
 
-    The build key is a digest of what shapes a dossier besides its inputs; see `build_key`.
+    `build_key` is the key for its level, or a function that computes it for a level: the digest of
+    what affects a dossier besides its inputs, see `builds/build_key`.
     """
     found = published.read(services.layout, request.feature)
     if found is None:
@@ -123,7 +124,7 @@ def _own_misses(
 
 
 def _content_misses(services: Services, request: Request, found: Published) -> Iterator[str]:
-    """Reasons in the dossier's inputs, checked one after the other."""
+    """Reasons in the dossier's inputs and sources. Each is checked only when it is asked for."""
     manifest = found.manifest or Manifest(feature=request.feature)
     if manifest.cut != services.tree.cut:
         yield "the work tree had another part of the project (sparse or shallow)"
@@ -132,8 +133,8 @@ def _content_misses(services: Services, request: Request, found: Published) -> I
     yield from _changed_spans(services, manifest)
 
 
-def is_true(services: Services, request: Request, found: Published) -> bool:
-    """Whether all of a dossier's sources and inputs check out."""
+def is_fresh(services: Services, request: Request, found: Published) -> bool:
+    """Whether a dossier's inputs and cited spans are unchanged, and people's edits are tracked."""
     try:
         return next(_content_misses(services, request, found), None) is None
     except Unreadable:
@@ -141,7 +142,7 @@ def is_true(services: Services, request: Request, found: Published) -> bool:
 
 
 def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
-    """Edits by people whose sources are not tracked yet, and files that git merged."""
+    """Facts that people added and whose sources are not tracked yet, and files that git merged."""
     known = {*manifest.facts}
     for name in found.edited:
         if manifest.files.get(name) == "":
@@ -173,7 +174,7 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
         return
     if manifest.fault is not None and manifest.fault.code == Unreadable.CODE:
         yield f"it is degraded ({manifest.fault.reason})"
-    if manifest.fault is not None and manifest.fault.code in TRIED_AT_ONCE:
+    if manifest.fault is not None and manifest.fault.code in RETRIED_AT_ONCE:
         yield f"it is degraded ({manifest.fault.reason}), and its hint is to try again"
         return
     run = published.recorded(services.layout, manifest.feature)
@@ -182,13 +183,18 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
         yield f"it is degraded ({why}), and it is time to try again"
 
 
-def is_computed(services: Services, feature: str) -> bool:
-    """Whether no file changed since the rules ran, which count, search and rank all files."""
-    return bool(computed(services, [feature]))
+def files_unchanged(services: Services, feature: str) -> bool:
+    """Whether no file of the project has changed since the dossier's facts were computed.
+
+    The rules that compute facts count, search and rank all files, so any file may matter.
+    """
+    return bool(with_unchanged_files(services, [feature]))
 
 
-def computed(services: Services, features: list[str], signature: str | None = None) -> set[str]:
-    """The features for which `is_computed` is true; looks at the files only once.
+def with_unchanged_files(
+    services: Services, features: list[str], signature: str | None = None
+) -> set[str]:
+    """The features for which `files_unchanged` is true; checks the files only once.
 
     `signature` is the project's, if it is known.
     """
@@ -218,12 +224,12 @@ def forget_all_but(services: Services, features: list[str]) -> int:
     layout = services.layout
     if not db.place(layout).db.exists():
         return 0
-    spans: set[str] = {_key(feature) for feature in features}
-    spans |= {f"commits of {feature}" for feature in features}
+    keys: set[str] = {_key(feature) for feature in features}
+    keys |= {f"commits of {feature}" for feature in features}
     for feature in features:
         found = published.read(layout, feature)
-        spans |= set(found.manifest.spans) if found and found.manifest else set()
-    return db.use(layout, lambda connection: _forget_all_but(connection, spans, {*features}))
+        keys |= set(found.manifest.spans) if found and found.manifest else set()
+    return db.use(layout, lambda connection: _forget_all_but(connection, keys, {*features}))
 
 
 def _forget_all_but(connection: sqlite3.Connection, keys: set[str], features: set[str]) -> int:

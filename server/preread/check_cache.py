@@ -1,8 +1,8 @@
 """Cached results of checking each dossier, valid until something they depend on changes.
 
 As in `fingerprint`, times and inode stand for the content of a file: a changed file has another
-change time, whatever its size and modification time are. A look is only kept if no file had changed
-so shortly before it that it may change again with the same times.
+change time, whatever its size and modification time are. A result is stored only if no file had
+changed so recently that it might change again without a difference in its times.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from preread.services import Services
 from preread.settings import Level
 
 YOUNG = "young"
-# What a dossier cites of these kinds depends only on its inputs, HEAD and the paths it names.
+# Sources of these kinds depend only on the dossier's inputs, HEAD and the paths they name.
 KINDS = frozenset(
     {"lines", "path", "test", "absent", "commit", "ticket", "run", "said", "external"}
 )
@@ -71,7 +71,7 @@ class CheckCache:
                 self._shared = repr((__version__, head, sorted(now.items()), staged, cut))
 
     def get(self, features: Iterable[str]) -> dict[str, str]:
-        """The cached results for features of which nothing has changed."""
+        """The cached results that are still valid, by feature."""
         rows: list[_Row] = []
         if self._shared:
             with suppress(PrereadError):  # a database that cannot be used only costs time
@@ -81,12 +81,12 @@ class CheckCache:
             one.feature: one.found for one in rows if one.feature in names and self._is_valid(one)
         }
 
-    def put(self, looks: Iterable[CachedCheck]) -> None:
-        """Store those whose dependencies cannot change unnoticed."""
+    def put(self, checks: Iterable[CachedCheck]) -> None:
+        """Store the checks whose dependencies cannot change unnoticed."""
         if not self._shared or self._services.tree.troubles:
             return
         rows = []
-        for manifest, found in looks:
+        for manifest, found in checks:
             cited = _cited(manifest)
             row = _Row(manifest.feature, manifest.level, manifest.ticket, cited or "", "", found)
             if cited is not None and (mark := self._mark(row)):
@@ -121,10 +121,10 @@ class CheckCache:
 def _state(path: str, begun: int, *, is_own: bool = False) -> str:
     """A stand-in for the content of a file; YOUNG if the content may change without it.
 
-    One of Preread's `own` is never reached by a link.
+    A link in place of one of Preread's own files (`is_own`) is never followed.
     """
     try:
-        info = os.lstat(path) if is_own else os.stat(path)  # noqa: PTH116 - of thousands
+        info = os.lstat(path) if is_own else os.stat(path)  # noqa: PTH116 - for thousands of files
     except (OSError, ValueError):
         return ""
     times = (info.st_mtime_ns, info.st_ctime_ns)
@@ -151,7 +151,7 @@ def _cited(manifest: Manifest) -> str | None:
 
 
 def _own_paths(layout: Layout, row: _Row) -> Iterator[str]:
-    """The files that belong to one dossier, the hint that it is stale, and the test results."""
+    """The dossier's own files, its ticket, the hint that it is stale, and the test results."""
     folder = str(layout.dossier(row.feature))
     yield folder
     yield from (f"{folder}/{name}" for name in (MANIFEST, *BY_NAME))

@@ -80,7 +80,8 @@ CODES: dict[str, Code] = {
     "E_EXTRA": Code(
         -32042, FAILED, "an optional package is missing; the hint says how to install it"
     ),
-    # Why the static builder took over: codes in `degraded` and `partial` replies, not of errors.
+    # Why the static builder took over: these codes are in `degraded` and `partial` replies, which
+    # are not errors.
     "E_CLI": Code(-32034, FAILED, "Claude Code is not installed, too old or cannot be started"),
     "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was rejected"),
     "E_SERVER": Code(
@@ -148,7 +149,7 @@ class Unreadable(PrereadError):  # noqa: N818 - a state of a file, other than ab
         super().__init__(self.CODE, f"{path} cannot be read: {self.why}.", hint, details)
 
 
-def of_system(error: OSError) -> PrereadError:
+def from_os_error(error: OSError) -> PrereadError:
     """The expected failure for an error of the operating system."""
     return Unreadable(error.filename or "a file", error)
 

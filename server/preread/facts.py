@@ -31,7 +31,7 @@ Check = Callable[[Services, str, list[Draft]], Checked]
 KNOWLEDGE = "knowledge.md"
 MAX_QUERY, MAX_TERMS = 20_000, 64  # characters, different words
 SEARCH_SECONDS = 10.0
-TOGETHER = 20  # dossiers that are written in one transaction
+BATCH = 20  # dossiers that are written in one transaction
 FACT = "rowid, id, feature, path, line, kind, section, text, sources, state, confidence"
 WORDS = "INSERT INTO fact_words (rowid, text, section, feature) VALUES (?, ?, ?, ?)"
 
@@ -77,8 +77,8 @@ def index(services: Services, check: Check) -> None:
     db.use(services.layout, lambda connection: _index(services, check, connection))
 
 
-def current(services: Services, check: Check, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work` on the index as the files are now."""
+def use_current(services: Services, check: Check, work: Callable[[sqlite3.Connection], T]) -> T:
+    """Run `work` on the index, after bringing it up to date with the files."""
     if services.unchanged is None:
         index(services, check)
         return db.use(services.layout, work)
@@ -88,7 +88,7 @@ def current(services: Services, check: Check, work: Callable[[sqlite3.Connection
 
 
 def folders(layout: Layout) -> "inotify.Wanted":
-    """The folders that have the files with facts, with the names in them that matter."""
+    """The folders of the files with facts, each with the names in it that matter (None: all)."""
     own = {
         layout.root: {".project"},
         layout.project: {"context", "knowledge.md", ".state", ".cache"},
@@ -106,7 +106,7 @@ def folders(layout: Layout) -> "inotify.Wanted":
 
 
 class _Folder(NamedTuple):
-    """A feature's dossier as it was read."""
+    """A feature's dossier, or the project's knowledge, as it was read."""
 
     feature: str  # empty for the knowledge
     stamp: str  # changes with every write of its files; empty if unreliable
@@ -158,12 +158,12 @@ class _Change(NamedTuple):
     gone: list[str]
     files: list[tuple[_File, Draft]]
     verdicts: dict[tuple[str, str], Verdict]
-    is_there: bool = True
+    exists: bool = True  # False once the dossier was removed
 
 
 def _index(services: Services, check: Check, connection: sqlite3.Connection) -> None:
     changes = _changes(services, check, connection)
-    while batch := list(islice(changes, TOGETHER)):
+    while batch := list(islice(changes, BATCH)):
         services.progress.check()
         with db.transaction(connection):
             for change in batch:
@@ -183,7 +183,7 @@ def _changes(services: Services, check: Check, connection: sqlite3.Connection) -
     publishing = {name.split(".")[0] for name in names_in(layout.staging)}
     for feature in folders.keys() - set(names):
         folder = _Folder(feature, "", "", ())
-        yield _Change(folder, [*known.get(feature, {})], [], {}, is_there=False)
+        yield _Change(folder, [*known.get(feature, {})], [], {}, exists=False)
     for feature in names:
         services.progress.check()
         stamp = _stamp(f"{context}/{feature}", is_publishing=feature in publishing)
@@ -202,7 +202,7 @@ def _changes(services: Services, check: Check, connection: sqlite3.Connection) -
 def _checked(
     services: Services, check: Check, folder: _Folder, known: Mapping[str, str]
 ) -> _Change:
-    """The changed files of a folder, with their check; `known` is what the index has."""
+    """The changed files of a folder, checked; `known` are the digests in the index, by path."""
     feature = folder.feature
     changed = [file for file in folder.files if known.get(file.path) != file.digest]
     gone = known.keys() - {file.path for file in folder.files}
@@ -220,7 +220,7 @@ def _write(connection: sqlite3.Connection, change: _Change) -> None:
         _insert(connection, file, draft, change.verdicts)
     if feature:
         connection.execute("DELETE FROM fact_folders WHERE feature = ?", (feature,))
-    if feature and change.is_there:
+    if feature and change.exists:
         row = (feature, stamp, ticket)
         connection.execute("INSERT INTO fact_folders VALUES (?, ?, ?)", row)
 
@@ -232,7 +232,7 @@ def _files(services: Services) -> Iterator[_File]:
 
 
 def mismatched(services: Services) -> list[str]:
-    """Files whose facts in the index are wrong; files that it has yet to read do not count."""
+    """Files whose facts in the index are wrong; files that are not indexed yet do not count."""
     return db.use(services.layout, lambda connection: _mismatched(services, connection))
 
 
@@ -281,9 +281,9 @@ def _insert(
     for row, (_, section, fact) in enumerate(markdown.all_facts([draft]), last + 1):
         verdict = verdicts.get((file.name, fact.text))
         place = (fact_text.fact_id(file.name, fact.text), file.feature, file.path, fact.line)
-        said = (kind, section.heading, fact.text, json.dumps(fact.sources))
+        content = (kind, section.heading, fact.text, json.dumps(fact.sources))
         state = (verdict.state, verdict.confidence) if verdict else ("failed", 0.0)
-        rows.append((row, *place, *said, *state))
+        rows.append((row, *place, *content, *state))
         words.append((row, fact.text, section.heading, file.feature))
     connection.executemany(f"INSERT INTO facts ({FACT}) VALUES ({', '.join('?' * 11)})", rows)  # noqa: S608
     connection.executemany(WORDS, words)
@@ -332,16 +332,16 @@ def search(
     terms = list(words)[:MAX_TERMS]
     until = time.monotonic() + SEARCH_SECONDS
 
-    def has_time() -> None:
+    def check_time() -> None:
         services.progress.check()
         if time.monotonic() > until:
             raise PrereadError("E_TIMEOUT", "The search took too long.", "Use fewer, rarer words.")
 
     def work(connection: sqlite3.Connection) -> list[FoundFact]:
-        with db.stoppable(connection, has_time):
+        with db.stoppable(connection, check_time):
             return find(connection, terms, wanted, limit)
 
-    return current(services, check, work) if check else db.use(services.layout, work)
+    return use_current(services, check, work) if check else db.use(services.layout, work)
 
 
 COLUMNS = ", ".join(f"f.{name}" for name in FoundFact.model_fields)

@@ -28,9 +28,9 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.unchanged import Part
 
-# With more listed files than MIN_WATCHED, the kernel says whether one of them changed, and only
-# folders and what is cited are looked at: at most MAX_MARKS, or the look-up is as fast. Where the
-# kernel cannot say it, up to MAX_PATHS are looked at each time.
+# Above MIN_WATCHED listed files, the kernel reports whether one of them changed, and only folders
+# and cited files are checked each time: at most MAX_MARKS, because with more a look-up is as fast.
+# Where the kernel cannot report changes, at most MAX_PATHS are checked each time.
 MIN_WATCHED, MAX_PATHS, MAX_MARKS = 100, 2_000, 10_000
 _SPARSE = ("config.worktree", "info/sparse-checkout")
 MAX_LINKS = 40  # in a chain, like in Linux
@@ -95,21 +95,21 @@ def take(
 def _watched(
     services: Services, listed: list[str], begun: int
 ) -> tuple["Part | None", int, list[str]]:
-    """What watches most of the listed files, its changes so far, and the files to look at."""
+    """The watch on the listed files, its count of changes, and the files that it does not cover."""
     if services.unchanged is None or len(listed) <= MIN_WATCHED:
         return None, 0, listed
     watch = services.unchanged.listed
     folders = _folders_of(str(services.layout.root), listed)
     if not watch.begin(folders):
         return None, 0, listed
-    changes = watch.changes()  # from before the files are looked at
+    changes = watch.changes()  # before the files are checked
     return watch, changes, [path for path in listed if not _is_watched(path, folders, begun)]
 
 
 def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
-    """The fingerprint of what was read at `begun` from a dossier's own files, by an alias or not.
+    """The fingerprint of a dossier's own files and of the gates file with its aliases.
 
-    None when one of them changed too recently.
+    They were read at `begun`, in epoch ns. None when one of them changed too recently.
     """
     folder = layout.dossier(feature)
     paths = (layout.project, layout.gates, layout.context, layout.staging, folder)
@@ -123,7 +123,7 @@ def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
 
 
 def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
-    """The folders of these files that exist, and those around them, each with the files' names."""
+    """The existing folders of these files, and their ancestors, each with its files' names."""
     found: dict[str, set[str]] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")
@@ -135,9 +135,10 @@ def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
 
 
 def _is_watched(path: str, folders: Mapping[str, object], begun: int) -> bool:
-    """Whether the kernel reports each change: not for links' targets, nor files with other names.
+    """Whether the kernel reports every change of a file.
 
-    A file that has changed since `begun` may have done so before it was watched.
+    It does not for the target of a link, nor for a file with other hard links. A file that has
+    changed since `begun` may have done so before it was watched.
     """
     if path.rpartition("/")[0] not in folders:
         return False

@@ -23,7 +23,8 @@ def is_provisional(layout: Layout) -> bool:
 def prepare(layout: Layout, settings: Settings) -> tuple[str, ...]:
     """Have git ignore a `.project/` that this call creates; returns what the caller should know.
 
-    One with files of people or of `init` stays as it is. Raises E_WRITE and Unreadable.
+    A `.project/` that has files from people or from `init` stays as it is. Raises E_WRITE and
+    Unreadable.
     """
     own = {name.rstrip("/") for name in PRIVATE}
     if set(names_in(layout.project)) - own:

@@ -57,7 +57,7 @@ def _is_plain(tree: Tree, path: str) -> bool:
 
 
 def listed(tree: Tree) -> Iterable[str]:
-    """The names in `tree.files`, and of links, without a `stat` of each: cached loads need this."""
+    """The names in `tree.files`, and those of links, without the cost of a `stat` for each."""
     if not tree.is_git:
         return tree.files
     return (name for name in tree.names if not name.startswith(".project/"))
@@ -83,12 +83,12 @@ def digests(services: Services, request: Request) -> dict[str, str]:
     return found
 
 
-def unread(tree: Tree) -> dict[str, str]:
-    """Inputs that cannot be read: keys like those of `digests`."""
+def unreadable(tree: Tree) -> dict[str, str]:
+    """Inputs that cannot be read, each with the reason; the keys are like those of `digests`."""
     return {f"{UNREADABLE}{path}": why for path, why in tree.unreadable.items()}
 
 
-def passed_over(layout: Layout) -> str:
+def knowledge_warning(layout: Layout) -> str:
     """The warning for a `knowledge.md` that is a folder, a pipe or the like; else empty."""
     path = layout.knowledge
     try:
@@ -96,8 +96,8 @@ def passed_over(layout: Layout) -> str:
             return ""
     except OSError:  # unreadable files are reported elsewhere
         return ""
-    kind = "a folder" if path.is_dir() else "no regular file"
-    return f"{layout.relative(path)} is {kind} and was passed over; make it a Markdown file."
+    kind = "a folder" if path.is_dir() else "not a regular file"
+    return f"{layout.relative(path)} is {kind} and was ignored; make it a Markdown file."
 
 
 def is_readable_again(tree: Tree, key: str) -> bool:

@@ -151,9 +151,7 @@ _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.
 
 @lru_cache(maxsize=65536)
 def language_of(path: str) -> Language | None:
-    """The language of the file at this path by its suffix or name, None when it is not in the
-    table.
-    """
+    """The language of a file, by its suffix or name; None if it is not in the table."""
     name = path.rpartition("/")[2].lower()
     if name in _BY_SUFFIX:
         return _BY_SUFFIX[name]

@@ -163,7 +163,7 @@ class Layout:
 
     @cached_property
     def working_memory(self) -> Path:
-        """Attention that was given explicitly, one line per event."""
+        """Items that were noted by hand as having attention, one line per event."""
         return self.state / "working-memory.jsonl"
 
     @cached_property
@@ -306,17 +306,18 @@ class Layout:
         if feature is not None:
             paths = (*paths, str(self.dossier(feature)), str(self.backups(feature)))
         for path in paths:
-            if os.path.islink(path):  # noqa: PTH114 - every operation looks at all of them
+            if os.path.islink(path):  # noqa: PTH114 - every operation checks all of them
                 self.real(Path(path))
 
 
 @lru_cache(maxsize=64)
 def _places(layout: Layout) -> tuple[str, ...]:
-    """Preread's places in a project, and all folders above them up to the root.
+    """Preread's folders and files in a project, and all folders above them up to the root.
 
-    What is behind a link that stays inside the project stays inside, unless it is a link itself.
+    These are all that `guard` has to check: whatever is below a link that stays inside the project
+    is inside, too, unless it is a link itself.
     """
-    x = "x"  # any feature: its file is not checked, the folder is
+    x = "x"  # any feature's name: only the folder of its file is used
     folders = [layout.project, layout.context, layout.cache, layout.state, layout.staging]
     folders += [layout.lock(x).parent, layout.building(x).parent, layout.stale(x).parent]
     folders += [layout.ticket(x).parent, layout.run_log(x).parent, layout.run_record(x).parent]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from preread.settings import Level
 
 # `said`: somebody said it, and nothing else proves it. `unverified`: a person wrote it, but its
-# sources no longer say it.
+# sources no longer support it.
 State = Literal["quoted", "computed", "external", "located", "said", "unverified"]
 Status = Literal["ok", "building", "partial", "degraded", "error"]
 How = Literal["built", "cached", "refreshed", "extended", "joined"]
@@ -204,7 +204,7 @@ class SpanMark(Model):
     symbol: str = Field("", description="The innermost definition or test around the lines.")
     ordinal: int = Field(1, description="Which of the equal runs of lines in the file it is.")
     copies: int = Field(1, description="How many equal runs of lines the file has.")
-    lines: int = Field(1, description="How many lines, with blank ones at the end.")
+    lines: int = Field(1, description="How many lines, including blank ones at the end.")
 
 
 class LostFact(Model):
@@ -212,7 +212,9 @@ class LostFact(Model):
 
     file: str
     text: str
-    is_changed: bool = Field(description="Whether what it was about is still there, else gone.")
+    is_changed: bool = Field(
+        description="True if what it was about still exists, with another content; false if gone."
+    )
 
 
 class Manifest(Model):
@@ -247,28 +249,28 @@ class Manifest(Model):
     )
     facts: tuple[str, ...] = Field(
         (),
-        description="Ids of the facts that the build wrote, in their order; people added others.",
+        description="Ids of the facts that the build wrote, in order; all others are people's.",
     )
     replaced: dict[str, str] = Field(
         default_factory=dict,
-        description="Ids of a build's facts, also without their numbers -> of what people made of "
-        "them, which counts instead.",
+        description="Ids of a build's facts (also their lasting ids, without numbers) -> ids of "
+        "people's versions of them, which count instead.",
     )
     by_hand: tuple[str, ...] = Field(
         (), description="Files that people edited: their order and other lines stay."
     )
     lost: tuple[LostFact, ...] = Field(
-        (), description="What is missing of the model's drafts, because the code changed."
+        (), description="The model's facts that are missing because the code changed."
     )
     wordings: tuple[Wording, ...] = Field(
         (), description="The other descriptions that the dossier serves, oldest first."
     )
     unverified: tuple[str, ...] = Field(
-        (), description="Texts of facts that a person wrote and whose sources no longer say it."
+        (), description="Texts of people's facts whose sources no longer support them."
     )
     sought: dict[str, SpanMark] = Field(
         default_factory=dict,
-        description="Of these facts, by id and source: what was at the lines, to find it again.",
+        description="For these facts, by id and source: what was at the lines, to find it again.",
     )
     thin: bool = Field(False, description="The project says next to nothing about the feature.")
 
@@ -304,7 +306,7 @@ class Outcome(Model):
     )
 
 
-def _no_review(_answers: Iterable[str], /, *, alone: bool) -> str:  # noqa: ARG001 - by its name
+def _no_review(_answers: Iterable[str], /, *, in_own_run: bool) -> str:  # noqa: ARG001 - by name
     return ""
 
 
@@ -317,24 +319,25 @@ def _ignore_delay(_fault: Fault) -> None:
 
 
 class Review(Protocol):
-    """`alone`: the model gets nothing but the message."""
+    """Returns the message that asks the model to correct its drafts; empty if there is none.
 
-    def __call__(self, answers: Iterable[str], /, *, alone: bool) -> str:
+    `in_own_run`: the model corrects in another run, so the message says where the drafts are.
+    """
+
+    def __call__(self, answers: Iterable[str], /, *, in_own_run: bool) -> str:
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a builder is asked to draft: `files`, into the folder `staging`."""
+    """What a builder has to draft: `files`, into the folder `staging`."""
 
     request: Request
     evidence: Evidence
     staging: Path
     files: tuple[str, ...]
     prompt: Callable[[], str] = str  # pure; called while the program starts
-    # Takes the answers of MCP servers so far. Returns what the model should correct in its
-    # drafts, or nothing when that is not worth another turn.
-    review: Review = _no_review
+    review: Review = _no_review  # takes the answers of MCP servers so far
     # Called once for each run of a program, as soon as its cost is known or lost.
     spent: Callable[[Outcome], None] = _no_ledger
     # Called once from the builder's thread when the model's service makes it wait, with the reason.

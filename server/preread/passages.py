@@ -49,15 +49,15 @@ def index(services: Services) -> None:
 
 def _index(services: Services, known: dict[str, str], connection: sqlite3.Connection) -> None:
     select = "SELECT DISTINCT path, digest FROM document_words"
-    there = set(connection.execute(select))
+    indexed = set(connection.execute(select))
     current = {}
     for path in known:
         try:
             current[path] = reading.read(services.tree, path)
         except PrereadError:
             continue
-    gone = there - {(path, found.digest) for path, found in current.items()}
-    new = [(p, f) for p, f in current.items() if (p, f.digest) not in there]
+    gone = indexed - {(path, found.digest) for path, found in current.items()}
+    new = [(p, f) for p, f in current.items() if (p, f.digest) not in indexed]
     if not (gone or new):
         return
     with db.transaction(connection):

@@ -1,4 +1,4 @@
-"""Publish a staging folder file by file, and finish what a crash interrupted.
+"""Publish a staging folder file by file, and finish publishing after a crash.
 
 A staging folder is complete once it is renamed with the suffix `.ready`. From then on, any process
 can roll the publish forward; before that, nothing published has changed.
@@ -33,7 +33,7 @@ def stage(services: Services, feature: str) -> Path:
 
 
 def put_staged(staging: Path, texts: Mapping[str, str]) -> None:
-    """Replace the content of a staging folder by these files. Raises E_WRITE."""
+    """Replace the content of a staging folder with these files. Raises E_WRITE."""
     with atomic.write_errors(staging):
         remaining = [*staging.iterdir()]
     for path in remaining:
@@ -82,21 +82,21 @@ def publish(services: Services, staging: Path, manifest: Manifest, how: str = "b
     complete = staging.with_name(staging.name + READY)
     atomic.replace(staging, complete)
     atomic.sync_folder(layout.staging)
-    done = _publish(services, ready, texts, old, how)
+    entry = _history_entry(services, ready, texts, old, how)
     _roll_forward(layout, ready, complete)
-    fact_history.note(services, done)
+    fact_history.record(services, entry)
 
 
-def _publish(
+def _history_entry(
     services: Services, ready: Ready, texts: dict[str, bytes], old: Manifest | None, how: str
 ) -> fact_history.Publish:
-    """What is about to be published, for the history of its facts."""
+    """What is about to be published and what it replaces, for the history of the facts."""
     layout, feature = services.layout, ready.manifest.feature
     now = published.read_texts(layout, feature)
     hint = plain_bytes(layout.stale(feature)) or b""
     return fact_history.Publish(
-        before=fact_history.known(now, feature),
-        after=fact_history.known(
+        before=fact_history.facts_in(now, feature),
+        after=fact_history.facts_in(
             {name: published.text_of(data) for name, data in texts.items()}, feature
         ),
         old=old,
@@ -118,9 +118,9 @@ def recover(services: Services, feature: str) -> None:
 
 
 def leftovers(services: Services, feature: str) -> list[Path]:
-    """Leftovers of a feature's killed builds and writes; with its lock held, none is running.
+    """What killed builds and writes of a feature left behind.
 
-    Raises Unreadable.
+    Requires the feature's lock, or it may include files of a running build. Raises Unreadable.
     """
     layout = services.layout
     hint, run = layout.building(feature), layout.run_record(feature)

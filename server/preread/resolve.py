@@ -37,7 +37,7 @@ def find_root(start: Path) -> Path:
 
 
 def is_project(folder: Path) -> bool:
-    """Whether a folder is itself a project, and not just used because no folder above is one."""
+    """Whether a folder is marked as a project, rather than used because no folder above is one."""
     return (folder / ".project").is_dir() or (folder / ".git").exists()
 
 

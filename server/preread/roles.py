@@ -20,7 +20,7 @@ _GENERATED = (
     "dist build out .next .nuxt .output coverage htmlcov target __generated__ generated"
     " __snapshots__ __pycache__"
 )
-# In a folder `src` they are packages like others.
+# Inside a folder `src`, these are packages like any other.
 _OUTPUT = frozenset("dist build out coverage target".split())
 _FOLDERS = dict.fromkeys(_VENDORED.split(), "vendored") | dict.fromkeys(
     _GENERATED.split(), "generated"
@@ -42,21 +42,22 @@ _HEADER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _HEAD = 1_000  # characters
-_PACKED = (".js", ".mjs", ".cjs", ".css")
-# Characters: in longer files than this, hand-written lines are shorter on average.
-_MUCH, _LONG_LINES = 4_000, 250
+_MINIFIABLE = (".js", ".mjs", ".cjs", ".css")
+# A file with more characters than this and longer lines on average is minified: hand-written lines
+# are shorter.
+_LONG_FILE, _LONG_LINES = 4_000, 250
 _TEST_FILE = re.compile(
     r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|dart)$|_tests?\.(rs|py)$"
     r"|^(test|tst)[-_].*\.(c|cc|cpp|cxx|rb)$|[-_](tests?|unittests?|spec)\.(c|cc|cpp|cxx)$"
     r"|[.\-_](test|tests|spec|e2e|cy|e2e-spec|test-d)\.[cm]?[jt]sx?$|^(test|spec)\.[cm]?[jt]sx?$"
     r"|_spec\.rb$|^spec_(?!helper\.).*\.rb$|\.bats$|\.setup\.[cm]?[jt]s$",
 )
-# Case matters here: "Latest.java" and "Manifest.kt" are no tests.
+# Case matters here: "Latest.java" and "Manifest.kt" are not tests.
 _TEST_CLASS_FILE = re.compile(
     r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$"
     r"|^Test[A-Z].*\.(java|kt)$"
 )
-# `Shop.Tests`, of .NET
+# .NET projects such as `Shop.Tests`.
 _TEST_PROJECT = re.compile(r"\.(unit|integration|functional)?(tests?|specs)(\.|$)")
 _TEST_IN_PROJECT = re.compile(r"(Tester|Fixture|Facts)\.cs$")
 _TEST_FOLDERS = frozenset(
@@ -66,8 +67,8 @@ _TEST_FOLDERS = frozenset(
     "testdata"
     " testsuite testsuites".split()
 )
-# `ktor-client-tests`, `IntegrationTests`; singular may be a product for testing. Case matters, also
-# in the second: Gradle's `src/commonTest`.
+# `ktor-client-tests`, `IntegrationTests`; the singular may be a product for testing. Case matters,
+# also in the second one, which matches Gradle's `src/commonTest`.
 _NAMED_FOR_TESTS = re.compile(r"[-_.](tests|specs)$|[a-zI](Tests|Specs)$")
 _SOURCE_SET = re.compile(r"(^|/)src/[a-z]\w*Tests?/")
 _SUPPORT_FOLDERS = frozenset(
@@ -75,7 +76,7 @@ _SUPPORT_FOLDERS = frozenset(
     "factories pages"
     " page-objects page_objects pageobjects pom setup commands lib common shared".split()
 )
-# What tests read or stand-ins for it: their own tests are examples.
+# Input for tests, and stand-ins. Files in these folders that look like tests are examples.
 _FIXTURE_FOLDERS = frozenset(
     "fixtures fixture __fixtures__ mocks __mocks__ stubs testdata test-data test_data".split()
 )
@@ -112,16 +113,15 @@ _DOC_FILE = re.compile(
 
 
 def role_of(path: str) -> Role:
-    """The role of the file at this path in its project; `generated` for what evidence excludes
-    by default.
-    """
+    """The role of the file at this path; `generated` for what evidence excludes by default."""
     return "generated" if left_out(path) else own_role(path)
 
 
 @lru_cache(maxsize=65536)
 def left_out(path: str) -> str:
-    """Why evidence excludes a file by default, by its path: `vendored`, `generated`, `minified`,
-    `lock`, or "" if it does not.
+    """Why evidence excludes a file by default, judged by its path.
+
+    Returns `vendored`, `generated`, `minified` or `lock`; "" if evidence includes it.
     """
     *folders, name = path.split("/")
     within_sources = False
@@ -134,17 +134,18 @@ def left_out(path: str) -> str:
 
 
 def left_out_by_text(path: str, text: str) -> str:
-    """Why evidence excludes a code file with this text: `generated`, `minified`, or "" if it does
-    not.
+    """Why evidence excludes a code file, judged by its text.
+
+    Returns `generated` or `minified`; "" if evidence includes it.
     """
     if _HEADER.search(text[:_HEAD]):
         return "generated"
-    packed = (
-        path.endswith(_PACKED)
-        and len(text) > _MUCH
+    is_minified = (
+        path.endswith(_MINIFIABLE)
+        and len(text) > _LONG_FILE
         and len(text) > _LONG_LINES * (text.count("\n") + 1)
     )
-    return "minified" if packed else ""
+    return "minified" if is_minified else ""
 
 
 @lru_cache(maxsize=65536)
@@ -168,8 +169,9 @@ def own_role(path: str) -> Role:
 
 @lru_cache(maxsize=65536)
 def may_contain_tests(path: str) -> bool:
-    """Whether tests are looked for in the file at this path: it is one of tests, or it is in a test
-    folder, neither a set-up file nor a fixture, so that its text decides.
+    """Whether to look for tests in the text of the file at this path.
+
+    That is a test file, or another code file in a test folder that is neither set-up nor fixture.
     """
     role = own_role(path)
     *folders, name = path.split("/")
@@ -187,7 +189,7 @@ def _role_by_folder(path: str, name: str) -> Role:
 
 
 def _within_tests(path: str, folders: list[str]) -> bool:
-    """Whether one of these folders contains tests and what they need; `t` at the root is Perl's."""
+    """Whether one of these folders is for tests and what they need; `t` at the root is Perl's."""
     return (
         not _TEST_FOLDERS.isdisjoint(folders)
         or folders[:1] == ["t"]
@@ -197,7 +199,7 @@ def _within_tests(path: str, folders: list[str]) -> bool:
 
 
 def _role_in_test_folder(folders: list[str], name: str) -> Role:
-    """A code file in a test folder that no naming convention calls a test."""
+    """The role of a code file in a test folder whose own name does not make it a test."""
     if not _SUPPORT_FOLDERS.isdisjoint(folders):
         return "support"
     # Jest runs every script in __tests__, cargo every file directly in tests/.

@@ -26,7 +26,7 @@ Report = Callable[[str, float, float], None]
 
 
 def _no_report(message: str, done: float, total: float) -> None:
-    """Report progress to nobody."""
+    """Ignore progress."""
 
 
 TICK = 0.5  # seconds
@@ -92,10 +92,10 @@ class Services:
     def tree(self) -> Tree:
         return Tree(self.layout, self.run, dict(self.environ), self.progress.check)
 
-    def tree_that_tells(self, message: str, done: float, total: float) -> Tree:
-        """The project's files; reading one that takes long says so, and again, as progress."""
-        tell = partial(self.progress.tick, message, done, total)
-        return Tree(self.layout, self.run, dict(self.environ), tell)
+    def tree_with_progress(self, message: str, done: float, total: float) -> Tree:
+        """The project's files; while reading one takes long, progress is reported repeatedly."""
+        tick = partial(self.progress.tick, message, done, total)
+        return Tree(self.layout, self.run, dict(self.environ), tick)
 
     @cached_property
     def credentials(self) -> "Credentials":

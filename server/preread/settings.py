@@ -20,8 +20,8 @@ DRAFTED: "dict[str, JsonValue]" = {"content": "drafted"}
 PERSONAL: "dict[str, JsonValue]" = {"personal": True}
 # Seconds that a build has after its child's deadline: to end it, fill in, check and publish.
 FINISHING = 60.0
-# Share of a build's time, turns and money with which the model corrects what failed the check. The
-# prompt does not tell it of that time and those turns; no draft can spend that money.
+# Share of a build's time, turns and money that is reserved for correcting drafts that failed the
+# check. The prompt does not mention that time and those turns; drafting cannot spend that money.
 RESERVED = 0.2
 # What a level needs by default, measured with strong models.
 SECONDS_OF: "dict[Level, float]" = {"full": 540}
@@ -196,14 +196,14 @@ class Settings(BaseModel):
         0.5,
         ge=0,
         le=1,
-        description="What meaning counts against words when remembered facts are recalled; needs "
+        description="Weight of meaning against words when remembered facts are recalled; needs "
         "the extra `preread[meaning]`. 0: only words.",
     )
     file_meaning: float = Field(
         0.0,
         ge=0,
         le=1,
-        description="What meaning counts against words when files are ranked, by names; needs "
+        description="Weight of meaning against words when files are ranked, by names; needs "
         "the extra `preread[meaning]`. 0: only words, which finds as much in most projects.",
         json_schema_extra=CONTENT,
     )
@@ -216,7 +216,7 @@ class Settings(BaseModel):
     max_debt: int = Field(
         10,
         ge=0,
-        description="TODO, FIXME, HACK and XXX in added lines with which `ready` still says yes.",
+        description="How many TODO, FIXME, HACK and XXX in added lines `ready` accepts.",
     )
     allow: list[Effect] = Field(
         default=["read", "write"],
@@ -254,7 +254,7 @@ class Settings(BaseModel):
         return value
 
     def child_seconds(self, level: Level) -> float:
-        """Seconds until a build of this level ends its child process; or itself, without one."""
+        """Seconds that a build gives its child process; at level light, without one, itself."""
         default = self.timeout if "timeout" in self.model_fields_set else None
         return self.timeouts.get(level) or default or SECONDS_OF.get(level, self.timeout)
 
@@ -264,7 +264,7 @@ class Settings(BaseModel):
         return self.max_tokens if is_set else TOKENS_OF.get(level, self.max_tokens)
 
     def build_seconds(self, level: Level, *, auto: bool = False, extends: bool = False) -> float:
-        """Seconds that a build of this level may take in all; `auto` may still raise it to full."""
+        """Seconds that a whole build of this level may take; `auto` may still raise it to full."""
         if level == "light" and not extends:
             return self.child_seconds(level)
         return FINISHING + max(self.child_seconds(level), self.child_seconds("full") if auto else 0)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_origin
 
 from pydantic import ValidationError
 
-from preread import own_limits
+from preread import personal_limits
 from preread.errors import PrereadError, Unreadable
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
@@ -44,11 +44,11 @@ def load_repaired(
     if arguments or found:
         return _repaired(layout, text, environ, arguments or {}, found)
     given = {name: environ[name] for name in _variables() if name in environ}
-    return _repaired_again(layout, text, tuple(given.items()))
+    return _repaired_cached(layout, text, tuple(given.items()))
 
 
 @lru_cache(maxsize=64)  # every operation asks, some of them three times
-def _repaired_again(layout: Layout, text: str, environ: tuple[tuple[str, str], ...]) -> Settings:
+def _repaired_cached(layout: Layout, text: str, environ: tuple[tuple[str, str], ...]) -> Settings:
     return _repaired(layout, text, dict(environ), {}, [])
 
 
@@ -80,7 +80,9 @@ def origins(layout: Layout, environ: Mapping[str, str]) -> dict[str, Origin]:
     text = _text(layout, _ignore)
     values = _from_file(layout, text, _ignore)
     from_file = _added({}, values, f"{layout.config}", _ignore, text)
-    overruled = own_limits.excesses(Settings(**from_file).model_dump(), Settings().model_dump())
+    overruled = personal_limits.excesses(
+        Settings(**from_file).model_dump(), Settings().model_dump()
+    )
     from_environment = _added({}, _from_environment(environ), ENVIRONMENT, _ignore)
     found: dict[str, Origin] = dict.fromkeys(Settings.model_fields, "default")
     found |= dict.fromkeys(from_file.keys() - overruled.keys(), "file")
@@ -101,14 +103,16 @@ def _merged(
 ) -> Settings:  # fmt: skip
     """The settings of the file's text, the environment and the arguments."""
     chosen = _added({}, _from_file(layout, text, report), f"{layout.config}", report, text)
-    overruled = own_limits.excesses(Settings(**chosen).model_dump(), Settings().model_dump())
+    overruled = personal_limits.excesses(Settings(**chosen).model_dump(), Settings().model_dump())
     wanted = {key: chosen.get(key) for key in overruled}  # values of the file that are overruled
     given = {key: value for key, value in arguments.items() if value is not None}
     more = _added({}, _from_environment(environ), ENVIRONMENT, report)
     more = _added(more, given, ARGUMENTS, report)
     merged = {**chosen, **overruled, **more}
     wanted = {key: value for key, value in wanted.items() if key not in more}
-    return Settings.model_validate(merged).with_warnings(own_limits.warnings(wanted, merged), ())
+    return Settings.model_validate(merged).with_warnings(
+        personal_limits.warnings(wanted, merged), ()
+    )
 
 
 def _from_file(layout: Layout, text: str, report: Report) -> Values:
@@ -206,7 +210,7 @@ def _invalid(values: Values, place: str, text: str) -> tuple[PrereadError | None
 
 
 def _line_of(key: str, text: str) -> str:
-    """Where the settings file sets a key: `, line 3,`; empty when that is not plain."""
+    """Where the settings file sets a key, like `, line 3,`; empty if that cannot be found."""
     for number, line in enumerate(text.split("\n"), 1):
         if re.match(rf"\s*[\[\"']*{re.escape(key)}\b", line):
             return f", line {number},"

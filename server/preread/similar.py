@@ -18,7 +18,7 @@ from preread.models import Manifest
 # with nothing in common; and of the spans if one name contains the other's words. Of 2,512 pairs of
 # 88 names in three repositories, 38 are similar: 26 by name alone (`coupon`, `coupons`), 6 contain
 # the other (`cart-page`, `cart`), 6 are others (`proxy`, `proxies`). With 0.6 for unlike names, 4
-# pairs of different features would be, too.
+# pairs of different features would count as similar, too.
 MIN_SPANS, MIN_FILES, MIN_SPANS_CONTAINED = 0.8, 0.6, 0.55
 MAX_WARNINGS = 2
 

@@ -1,4 +1,4 @@
-"""What a long-running process need not update again, because none of its inputs has changed.
+"""Skips updates in a long-running process while none of their inputs has changed.
 
 The kernel reports changes in the folders; the database has an edition number, which changes
 with every write of what is derived, also by other processes.
@@ -38,11 +38,10 @@ class Part:
         folders: Callable[[], "Wanted"],
         head: str = "",
     ) -> T:
-        """Run `work` on the database, after `update` unless there is nothing to do.
+        """Run `work` on the database, after `update` unless there is nothing to update.
 
-        That is so if nothing has changed in the folders since a call that found nothing to write,
-        and the same commit is checked out, if that matters: `head`.
-        Threads may call this at the same time.
+        There is nothing to update if nothing has changed in the folders since a call that found
+        nothing to write, and `head` (the commit, where that matters) is the same. Thread-safe.
         """
         seen = self.changes()
 
@@ -55,14 +54,14 @@ class Part:
         is_watched = self.begin(folders())  # before `update` reads them
         before = db.use(layout, db.edition)
         update()
-        # Had there been something to write, other folders might matter now, or another process
-        # might be in the middle of its own update: the next call looks again.
+        # If something was written, other folders may matter now, or another process may be in the
+        # middle of its own update: then the next call updates again.
         if is_watched and db.use(layout, db.edition) == before:
             self._current = (seen, head, before)
         return db.use(layout, work)
 
     def changes(self) -> int:
-        """A counter that grows with each change."""
+        """A counter that grows whenever something has changed."""
         with self._lock:
             if self._folders is not None and self._folders.has_changed():
                 self._changes += 1
@@ -89,11 +88,11 @@ class Unchanged:
 
     def __init__(self) -> None:
         self.facts, self.graph = Part(), Part()
-        self.listed = Part()  # the files that are looked up, where there are thousands
+        self.listed = Part()  # the project's listed files; see `fingerprint`
 
 
 def merged(first: "Wanted", second: "Wanted") -> "Wanted":
-    """The union of both."""
+    """The folders of both; None stands for all names in a folder."""
     both = {}
     for folder in (*first, *second):
         names = [one[folder] for one in (first, second) if folder in one]

@@ -1,8 +1,8 @@
 """Earlier generations of a dossier in the database, by the state of the project they were built in.
 
 A switch to another branch and back publishes the same bytes again, without a build. A generation is
-only found while the published one is of the same chain: each made from the one before by a refresh.
-Anything else that publishes, and every edit by a person, begins another chain.
+only found while the published one belongs to the same chain, in which each was made from the one
+before by a refresh. Any other publish, and every edit by a person, begins another chain.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from preread.services import Services
 
 KEPT = 12  # generations of each dossier
 _UNREAD = digest_of("")  # the index's digest for files whose text it does not read
-MAX_HASHED = 500  # files whose text the index does not read, like images; of more, the times count
+MAX_HASHED = 500  # files that the index does not read, like images; beyond that, times count
 
 
 class State(NamedTuple):
@@ -78,7 +78,7 @@ def _marks(services: Services) -> tuple[object, ...]:
 
 
 def _contents(services: Services, connection: sqlite3.Connection) -> Iterator[str]:
-    """The contents of the files and of the history."""
+    """What identifies the contents of the files, and the history."""
     yield from (past for (past,) in connection.execute("SELECT state FROM commit_history"))
     rows = connection.execute("SELECT path, digest, treatment, role, size FROM files ORDER BY path")
     files, hashed = services.tree.files, 0
@@ -87,7 +87,7 @@ def _contents(services: Services, connection: sqlite3.Connection) -> Iterator[st
         if info is None:  # another process has updated the index since
             continue
         yield f"{path} {digest} {treatment} {role} {size}"
-        if digest not in _UNREAD:
+        if digest != _UNREAD:
             continue
         hashed += 1
         data = services.tree.data(path) if hashed <= MAX_HASHED else None
@@ -114,7 +114,7 @@ def find(services: Services, found: Published, now: State) -> Version | None:
 def keep(services: Services, feature: str, before: Published | None, then: State) -> None:
     """Store the published dossier, made in the state `then` from the dossier `before`.
 
-    Without that one, or if a person had edited it, the earlier generations are forgotten.
+    If there was none before, or a person had edited it, the earlier generations are forgotten.
     """
     found = published.read(services.layout, feature)
     if found is None or found.manifest is None:

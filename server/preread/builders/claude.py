@@ -259,7 +259,7 @@ def _review(run: _Run, transcript: "Transcript") -> str:
     if run.is_owed or run.is_late:
         return ""
     earlier = (text for attempt in run.attempts for text in attempt.external)
-    return run.order.review((*earlier, *transcript.external), alone=False)
+    return run.order.review((*earlier, *transcript.external), in_own_run=False)
 
 
 def _owed(run: _Run) -> str:
@@ -268,7 +268,7 @@ def _owed(run: _Run) -> str:
     if not is_possible or not any(run.order.staging.glob("*.md")):
         return ""
     external = (text for attempt in run.attempts for text in attempt.external)
-    return run.order.review(external, alone=True)
+    return run.order.review(external, in_own_run=True)
 
 
 def message(text: str) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 CONFIG = "in .project/config.toml"
-# The next call tries again at once: see `cache.TRIED_AT_ONCE`.
+# The next call tries again at once: see `cache.RETRIED_AT_ONCE`.
 TRY_AGAIN = "Try again; `preread status {feature}` shows the end of its messages."
 LATER = "Try again later; until then you get a static dossier."
 

@@ -1,1 +1,1 @@
-"""A request from look-up to publication: one build per feature, shared by everyone who asks."""
+"""A request from look-up to publication: one build per feature, shared by its callers."""

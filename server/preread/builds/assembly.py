@@ -16,7 +16,7 @@ from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem, Sp
 from preread.services import Services
 
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
-# Problems that do not lose a fact which the model could correct.
+# Problems that cost no fact that the model could correct.
 HARMLESS = frozenset({"E_FACT_TWICE", "E_FACT_WRONG", "E_FILE_NAME", "E_TITLE"})
 MAX_PEOPLES_FACTS = 6  # facts on somebody's word alone that rank before the others
 
@@ -47,11 +47,11 @@ class Assembled:
 
 
 def review(
-    services: Services, plan: Plan, staging: Path, answers: Iterable[str], *, alone: bool
+    services: Services, plan: Plan, staging: Path, answers: Iterable[str], *, in_own_run: bool
 ) -> str:
-    """Problems of the model's drafts, as a message to it; empty if no fact is lost.
+    """The message that sends the model's drafts back to be corrected; empty if no fact is lost.
 
-    `alone`: for a model that did not draft them.
+    `in_own_run`: the model corrects in another run, in which it has not seen the drafts.
     """
     checked = _check_model_drafts(services, plan, staging, answers)
     with_facts = {draft.name for draft in checked.drafts if draft.facts}
@@ -61,7 +61,7 @@ def review(
         if name in BODY and name not in with_facts
     )
     problems = tuple(problem for problem in checked.problems if problem.code not in HARMLESS)
-    return prompt.review_message((*missing, *problems), staging if alone else None)
+    return prompt.review_message((*missing, *problems), staging if in_own_run else None)
 
 
 def assemble(
@@ -69,8 +69,8 @@ def assemble(
 ) -> Assembled:
     """Check all files together: the model's, the earlier ones, the static builder's."""
     services.progress.say("checking every source", 4, 5)
-    alone = _check_model_drafts(services, plan, staging, outcome.external)
-    valid = {draft.name: draft for draft in alone.drafts if draft.facts}
+    model_check = _check_model_drafts(services, plan, staging, outcome.external)
+    valid = {draft.name: draft for draft in model_check.drafts if draft.facts}
     fault = outcome.fault or _fault_of_empty_drafts(plan, valid)
     if fault is not None:
         hint = fault.hint.replace("{feature}", plan.request.feature)
@@ -81,7 +81,7 @@ def assemble(
     chosen = {draft.name: draft for draft in (*still_valid, *valid.values())}
     others = [d for d in static.drafts(plan.request, evidence) if d.name not in chosen]
     drafts = (*chosen.values(), *others)
-    checked, people = _check_together(services, plan, evidence, drafts, alone, outcome)
+    checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome)
     by_hand = _by_hand(plan)
     texts = _texts(plan, checked.drafts, by_hand)
     own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
@@ -96,7 +96,7 @@ def assemble(
         model_contributed=bool(valid),
         marks=_marks(services, chosen, own_facts, checked),
         replaced=people.replaced,
-        sought=_of_unverified(people.sought, checked),
+        sought=_still_unverified(people.sought, checked),
         by_hand=tuple(name for name in by_hand if name in texts),
     )
 
@@ -106,7 +106,7 @@ def _check_model_drafts(
 ) -> Checked:
     """The model's drafts, checked by themselves.
 
-    External sources count only if servers gave them among the `answers` of this run.
+    External sources count only if they are among the servers' `answers` in this run.
     """
     drafts, problems = _model_drafts(services, plan, staging)
     return check.check(
@@ -123,7 +123,7 @@ def _check_model_drafts(
 def _model_drafts(
     services: Services, plan: Plan, staging: Path
 ) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
-    """The requested drafts; every other file is a problem."""
+    """The model's drafts of the files that it had to draft, and problems; other files are one."""
     if not plan.to_draft:
         return (), ()
     drafts, problems = check.read_staged(services, plan.request.feature, staging)
@@ -136,7 +136,7 @@ def _model_drafts(
 
 
 def _still_valid(services: Services, plan: Plan, drafts: tuple[Draft, ...]) -> list[Draft]:
-    """The earlier drafts with a fact that still checks out; static drafts replace the others."""
+    """Those of the earlier drafts in which any fact still checks out."""
     checked = check.check(services, plan.request.feature, drafts, budget=False)
     return [draft for draft, left in zip(drafts, checked.drafts, strict=True) if left.facts]
 
@@ -158,21 +158,21 @@ def _check_together(
     plan: Plan,
     evidence: Evidence,
     drafts: tuple[Draft, ...],
-    alone: Checked,
+    model_check: Checked,
     outcome: Outcome,
 ) -> tuple[Checked, People]:
-    """Check all files against one budget, together with what people wrote."""
+    """Check all files, including what people wrote, against one budget."""
     request = plan.request
     everything, people = check.with_user_facts(services, request.feature, drafts, plan.followed)
     checked = check.check(
         services,
         request.feature,
         everything,
-        problems=alone.problems,
+        problems=model_check.problems,
         budget=True,
         level=request.level,
         ranks=_ranks(plan, evidence),
-        before=replace(alone, drafts=(), verdicts=()),
+        before=replace(model_check, drafts=(), verdicts=()),
         external=outcome.external,
         people=people.facts,
         replaced=people.replaced,
@@ -181,7 +181,7 @@ def _check_together(
 
 
 def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
-    """Which findings to keep within the budget. A refresh prefers those that are published."""
+    """The rank of each finding for the budget. A refresh prefers what is published already."""
     only_people = _known_only_to_people(evidence)
     ranks = {one.text: one.score + (one.text in only_people) for one in evidence.findings}
     if plan.how != "refreshed" or plan.published is None:
@@ -193,7 +193,7 @@ def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
 
 
 def _known_only_to_people(evidence: Evidence) -> set[str]:
-    """Facts that only people could know: the code lacks them, so they must not be cut first."""
+    """The best facts that only people could know: nothing else has them, so they are kept first."""
     said = [one for one in evidence.findings if check.only_said(one.sources)]
     return {one.text for one in sorted(said, key=lambda one: -one.score)[:MAX_PEOPLES_FACTS]}
 
@@ -220,8 +220,8 @@ def _marks(
     return {source: mark for source, mark in found.items() if mark is not None}
 
 
-def _of_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str, SpanMark]:
-    """The marks without those of facts that check out after all."""
+def _still_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str, SpanMark]:
+    """The marks of unverified facts, without those of facts that check out after all."""
     ids = {
         fact_text.fact_id(one.file, one.fact.text)
         for one in checked.verdicts

@@ -39,8 +39,8 @@ BACKGROUND = (
 )
 
 
-class NotNow(Exception):  # noqa: N818 - a state, not a failure
-    """A refresh would lose facts or, if nobody waits for it, cost money for a model."""
+class RefreshDeferred(Exception):  # noqa: N818 - a state, not a failure
+    """A refresh would lose facts or, without a caller that waits for it, pay for a model."""
 
 
 async def build(
@@ -48,8 +48,8 @@ async def build(
 ) -> LoadReply:
     """Build the requested dossier, add files to the published one, or refresh it if it is `stale`.
 
-    Raises NotNow for a refresh without what could be read before; `careful`: if a model would
-    have to draft, or anything cannot be read.
+    Raises RefreshDeferred if a refresh cannot read what could be read before; with `careful`, also
+    if a model would have to draft or anything cannot be read.
 
     With the setting `deepen = "background"`, a dossier without the model's new drafts is offered
     to the caller first.
@@ -69,7 +69,7 @@ async def build(
     else:
         plan = await step(refresh_plan, services, request, stale)
     if plan.to_draft and careful:
-        raise NotNow
+        raise RefreshDeferred
     if plan.to_draft and not may_draft:
         evidence = await step(collect, services, request)
     if plan.to_draft and services.settings.deepen == "background":
@@ -87,13 +87,13 @@ def _project_signature(services: Services) -> str:
 def _published_before(
     services: Services, request: Request, stale: Published, now: State
 ) -> LoadReply | None:
-    """Publish the generation from exactly this state of the project again, if there is one."""
+    """Publish the stored generation for exactly this state of the project, if there is one."""
     begun = time.time()
     version = versions.find(services, stale, now)
     if version is None:
         return None
     before = Published(version.manifest, version.texts, ())
-    if not cache.is_true(services, request, before):
+    if not cache.is_fresh(services, request, before):
         return None
     staging = publish.stage(services, request.feature)
     try:
@@ -129,7 +129,10 @@ async def _offer(
 
 
 async def _early(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
-    """The reply until the model is done; the published dossier if only files are added to it."""
+    """The reply to use until the model is done: a static dossier, or the published one.
+
+    The published one if the model only adds files to it.
+    """
     if plan.published is not None and plan.how == "extended":
         seconds = time.time() - started
         return replies.from_published(services, plan.request, plan.published, "cached", seconds)
@@ -141,7 +144,7 @@ async def _early(services: Services, plan: Plan, evidence: Evidence, started: fl
 async def make(
     services: Services, plan: Plan, evidence: Evidence, started: float, *, careful: bool = False
 ) -> LoadReply:
-    """Draft, check and publish what the plan says. Raises NotNow as `build` does."""
+    """Draft, check and publish what the plan says. Raises RefreshDeferred as `build` does."""
     request = plan.request
     staging = await step(publish.stage, services, request.feature)
     try:
@@ -172,7 +175,7 @@ async def make(
     warnings = [*evidence.notes, *outcome.warnings]
     if services.tree.unreadable:
         warnings.append(f"Without what cannot be read: {services.tree.troubles}.")
-    warnings += await step(replies.returned, services, plan.published, made)
+    warnings += await step(replies.returned_facts, services, plan.published, made)
     if plan.published is None:
         warnings += await step(similar.warnings, services.layout, manifest)
     if nothing_added and made.fault is not None:
@@ -187,7 +190,7 @@ async def make(
 async def without_publishing(
     services: Services, request: Request, error: PrereadError
 ) -> LoadReply:
-    """The static builder's dossier in a reply only, where `error` says that nothing can be saved.
+    """A reply with the static builder's dossier, which is not saved because of `error`.
 
     Raises what reading the project raises.
     """
@@ -223,7 +226,7 @@ def _manifest(
         missing=made.missing,
         recipe=build_key(services, request.level),
         cut=services.tree.cut,
-        used=evidence.used | inputs.unread(services.tree),
+        used=evidence.used | inputs.unreadable(services.tree),
         spans=made.checked.spans,
         marks=made.marks,
         unverified=tuple(
@@ -240,16 +243,18 @@ def _manifest(
 
 
 def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
-    """Raise NotNow if a refresh would drop facts from files that cannot be read now."""
+    """Raise RefreshDeferred if a refresh would drop facts from files that cannot be read now."""
     tree, earlier = services.tree, plan.published.manifest if plan.published else None
     if plan.how == "refreshed" and earlier is not None:
-        careful = careful or bool(tree.failed or inputs.unread(tree).keys() - earlier.used.keys())
+        careful = careful or bool(
+            tree.failed or inputs.unreadable(tree).keys() - earlier.used.keys()
+        )
     if careful and tree.troubles:
-        raise NotNow
+        raise RefreshDeferred
 
 
 def _dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
-    """Facts that the refresh kept and the check drops: their lines exist, but not the quotes."""
+    """Facts that the refresh kept but the check dropped: their lines exist, without the quotes."""
     if plan.how != "refreshed":
         return ()
     valid = {(one.file, one.fact.text) for one in made.checked.verdicts}
@@ -269,7 +274,7 @@ def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
 
 
 def _of_refresh(manifest: Manifest, earlier: Manifest) -> Manifest:
-    """The manifest of a refresh, which keeps what a model could not draft."""
+    """The manifest of a refresh, which says the same as before about the model's part."""
     kept = ("status", "fault", "missing", "model")
     return manifest.model_copy(update={name: getattr(earlier, name) for name in kept})
 
@@ -310,7 +315,7 @@ async def _draft(
 ) -> Outcome:
     """Have the model draft its files; the cost of each run is recorded, however it ends."""
     if not plan.to_draft or services.tree.failed:
-        return Outcome(fault=_failure(services))  # do not pay a model to work with partial evidence
+        return Outcome(fault=_failure(services))  # do not pay a model for partial evidence
     existing = {draft.name: markdown.render(draft) for draft in plan.kept}
     changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
     await step(publish.require_place, services, plan.request.feature)
@@ -338,9 +343,9 @@ async def _draft(
 def _offer_delayed(
     services: Services, plan: Plan, evidence: Evidence, started: float, fault: Fault
 ) -> None:
-    """Called in the builder's thread; with `deepen = "background"` it was offered before.
+    """Offer a static dossier, unless `deepen = "background"` has done so. In the builder's thread.
 
-    In an event loop of its own: the caller's may be cancelled while its thread waits here.
+    Runs an event loop of its own: the caller's may be cancelled while its thread waits here.
     """
     import anyio
 

@@ -1,4 +1,4 @@
-"""The build key: what affects a dossier besides its inputs: rules, template, settings."""
+"""The build key: a digest of what affects a dossier besides its inputs."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from preread.settings import Level
 
 
 def build_key(services: Services, level: Level) -> str:
-    """The digest of these. A dossier with another build key does not cover a request."""
+    """The digest of rules, settings and template. A dossier with another key covers no request."""
     parts = [level, MAP_VERSION, settings.content_key(services.settings, level)]
     if level != "light":
         parts.append(prompt.template_digest(services))

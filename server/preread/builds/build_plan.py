@@ -8,7 +8,7 @@ from preread.builders import DRAFTED, DRAFTING_ORDER
 from preread.builds.build_key import build_key
 from preread.dossier import markdown, published, source_tracking
 from preread.dossier.published import Published
-from preread.dossier.source_tracking import Followed
+from preread.dossier.source_tracking import SourceChanges
 from preread.models import Draft, Evidence, How, LostFact, Manifest, Request
 from preread.services import Services
 
@@ -28,7 +28,7 @@ class Plan:
     published: Published | None = None
     how: How = "built"
     # Where the published dossier's sources are now; people's facts follow them.
-    followed: Followed = field(default_factory=Followed)
+    followed: SourceChanges = field(default_factory=SourceChanges)
     # The model's facts that lost their sources: now, and since it drafted their file.
     lost: tuple[LostFact, ...] = ()
     lost_before: tuple[LostFact, ...] = ()
@@ -67,9 +67,9 @@ def raises_level(request: Request, evidence: Evidence) -> bool:
 
 
 def refresh_plan(services: Services, request: Request, found: Published) -> Plan:
-    """The plan that brings a published dossier up to date, with a model only if too much is lost.
+    """The plan that brings a published dossier up to date; `request` is the one it was built for.
 
-    Then the model drafts the files that lost their facts. `request` is the one it was built for.
+    Only if it has lost too many facts does a model draft the files that lost them.
     """
     manifest = found.manifest
     if manifest is None:
@@ -81,9 +81,9 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
     before = tuple(one for one in manifest.lost if one.file in drafted)
     facts = len(before)
     for draft in drafted.values():
-        now, without = source_tracking.followed(draft, where)
+        now, lost_now = source_tracking.updated_draft(draft, where)
         kept.append(now)
-        lost += without
+        lost += lost_now
         facts += len(draft.facts)
     again = {one.file for one in (*before, *lost)} if lost else set()
     if len(before) + len(lost) <= services.settings.rebuild_after * facts:
@@ -103,13 +103,13 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
 
 
 def _earlier_drafts(
-    request: Request, found: Published, manifest: Manifest, where: Followed
+    request: Request, found: Published, manifest: Manifest, where: SourceChanges
 ) -> dict[str, Draft]:
-    """The published files that a model drafted for the same ticket and scope, where still valid."""
+    """What is still valid of the files that a model drafted for the same ticket and scope."""
     if (request.ticket, request.scope) != (manifest.ticket, manifest.scope):
         return {}
     drafted = _drafted(found, manifest).items()
-    return {name: source_tracking.followed(draft, where)[0] for name, draft in drafted}
+    return {name: source_tracking.updated_draft(draft, where)[0] for name, draft in drafted}
 
 
 def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:
@@ -132,8 +132,8 @@ def _files_of_deeper_level(
     if request.force or manifest.status != "ok" or manifest.level == "light":
         return ()
     # Another description alone is no reason to build the existing files again.
-    without = {"level": manifest.level, "auto": False, "description": ""}
-    shallower = request.model_copy(update=without)
+    update = {"level": manifest.level, "auto": False, "description": ""}
+    shallower = request.model_copy(update=update)
     if not cache.lookup(services, shallower, partial(build_key, services)).covers:
         return ()
     existing = {*DRAFTED[manifest.level], *manifest.drafted}

@@ -1,4 +1,4 @@
-"""A feature's lock: its holder may build, and finishes what killed builds left."""
+"""A feature's lock: its holder may build, and finishes what killed builds left behind."""
 
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -37,9 +37,10 @@ async def hold(services: Services, feature: str) -> AsyncIterator[None]:
 
 @contextmanager
 def hold_if_free(services: Services, feature: str) -> Iterator[bool]:
-    """Acquire the lock if it is free; false while a build is running.
+    """Acquire the lock if it is free; yields false while a build is running.
 
-    Where nothing can be written, no build is running. Raises E_WRITE for other reasons.
+    On a read-only file system, where no build can run, yields true without a lock. Raises E_WRITE
+    for other reasons.
     """
     path = services.layout.lock(feature)
     lock = FileLock(path)
@@ -62,7 +63,7 @@ def hold_if_free(services: Services, feature: str) -> Iterator[bool]:
 
 @asynccontextmanager
 async def building(services: Services, request: Request) -> AsyncIterator[None]:
-    """Keeps `.cache/building/<feature>` while a build runs: the gates read its deadline there."""
+    """Keep `.cache/building/<feature>` while a build runs; the gates read its deadline there."""
     hint = services.layout.building(request.feature)
     limit = services.settings.build_seconds(
         request.level, auto=request.auto, extends=bool(request.extend)
@@ -76,9 +77,9 @@ async def building(services: Services, request: Request) -> AsyncIterator[None]:
 
 
 def recover(services: Services, feature: str) -> None:
-    """Finish publishing what a killed build left, so that gates find the dossier too.
+    """Finish publishing what a killed build left behind, so that the gates find the dossier, too.
 
-    Does nothing while a build is running, which holds the lock, or if the disk cannot be written.
+    Does nothing while a running build holds the lock, or if the disk cannot be written.
     """
     from preread import publish
 
@@ -88,7 +89,7 @@ def recover(services: Services, feature: str) -> None:
 
 
 def recover_all(services: Services) -> None:
-    """Finish publishing what killed builds of any feature left."""
-    for feature in published.abandoned(services.layout):
+    """Finish publishing what killed builds of any feature left behind."""
+    for feature in published.unfinished(services.layout):
         services.progress.check()
         recover(services, feature)

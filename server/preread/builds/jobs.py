@@ -58,7 +58,7 @@ class Job:
         self.scope = anyio.CancelScope()
         self.begun: float | None = None  # by time.monotonic(); None while it waits for its turn
         self.callers = 0
-        self.detached = False  # a caller was to call again, so it continues without callers
+        self.detached = False  # a caller was told to call again: it runs on without callers
         self.early_reply: LoadReply | None = None
         self.reply: LoadReply | None = None
         self.error: Exception | None = None
@@ -74,7 +74,7 @@ class Job:
         return self.reply is not None or self.error is not None
 
     def serves(self, request: Request, asked: float) -> bool:
-        """Whether its reply answers a call made at `asked`; a forced one needs a later start."""
+        """Whether its reply serves a request made at `asked`; a forced one needs a later start."""
         mine = self.request
         if request.force:
             began_before = self.begun is not None and self.begun <= asked
@@ -126,7 +126,7 @@ class Job:
         return self._latest or ("", 0.0, 0.0)
 
     def stop(self) -> None:
-        """End it: worker threads at their next check, everything else at once.
+        """End the build: worker threads at their next check, everything else at once.
 
         Safe in a signal handler.
         """
@@ -135,7 +135,7 @@ class Job:
             self._loop.call_soon_threadsafe(self.scope.cancel)
 
     async def follow(self, report: ReportProgress, *, early: bool) -> None:
-        """Wait for its end, or for its early reply, and report its latest progress meanwhile."""
+        """Report its latest progress until it ends or, if `early`, has an early reply."""
         reported = None
         while not (self.done or (early and self.early_reply)):
             if self._latest is not None and self._latest is not reported:
@@ -271,13 +271,13 @@ class Jobs:
     ) -> LoadReply:
         """The job's reply, or `building` if the caller's time runs out first."""
         asked = time.monotonic()
-        reply = await self._attend(job, caller, until)
+        reply = await self._wait_for(job, caller, until)
         if reply is None and request.force:
             self._owed.append(((services.layout.root, request.feature), request, job))
         return reply or replies.building(services, request, time.monotonic() - asked)
 
     def _take_owed(self, key: tuple[Path, str], request: Request) -> Job | None:
-        """The build that such a call was told to call again for."""
+        """The forced build whose caller was told to make this call, if there is one."""
         since = time.monotonic() - OWED_SECONDS
         self._owed = [one for one in self._owed if one[2].ended_at > since]
         for one in self._owed:
@@ -316,7 +316,7 @@ class Jobs:
         finally:
             del self._jobs[key]
 
-    async def _attend(self, job: Job, caller: Caller, until: float) -> LoadReply | None:
+    async def _wait_for(self, job: Job, caller: Caller, until: float) -> LoadReply | None:
         """The job's reply, final or early; None if the caller's time runs out first.
 
         A cancelled caller leaves the job; the last one to leave stops it, unless it is detached.
@@ -336,7 +336,7 @@ class Jobs:
 
 
 def _busy(waiting: int) -> PrereadError:
-    message = f"No further build may wait for its turn in this project: {waiting} do."
+    message = f"Too many builds wait for their turn in this project: {waiting}."
     hint = (
         "Load it again once a build has ended; `preread builds list` shows them. "
         "PREREAD_MAX_WAITING in the server's environment allows more."

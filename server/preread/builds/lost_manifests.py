@@ -1,4 +1,4 @@
-"""Restore a lost manifest, so that a person's facts are still known as theirs."""
+"""Restore a lost manifest, which says which facts are a person's."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -12,15 +12,15 @@ from preread.layout import MANIFEST
 from preread.models import Manifest
 from preread.services import Services
 
-FITTING = "the latest one that fits its files is in place again"
-BY_HISTORY = "the history of its facts tells which ones a build wrote"
-UNKNOWN = "nothing tells who wrote its facts, and all that a build does not write are a person's"
+FITTING = "the latest one that fits its files was restored"
+BY_HISTORY = "the history of its facts shows which ones a build wrote"
+UNKNOWN = "nothing shows who wrote its facts; all that a build does not write count as a person's"
 
 
-def put_back(services: Services, feature: str) -> str:
-    """Write the manifest that the files had, as far as it is known; what was done, for people.
+def restore(services: Services, feature: str) -> str:
+    """Restore the manifest as far as it is known; returns what was done, for people.
 
-    Nothing is done for a dossier that has one. Requires the feature's lock. Raises E_WRITE.
+    Does nothing for a dossier that has one. Requires the feature's lock. Raises E_WRITE.
     """
     found = published.read(services.layout, feature)
     if found is None or found.manifest is not None or not found.texts:
@@ -33,17 +33,18 @@ def put_back(services: Services, feature: str) -> str:
 
 
 def _recovered(services: Services, feature: str, found: Published) -> tuple[Manifest, str]:
-    now = fact_history.known(found.texts, feature)
-    past = fact_history.edits(services.layout, feature, now)
-    built = fact_history.built(past)
+    now = fact_history.facts_in(found.texts, feature)
+    past = fact_history.events_and_edits(services.layout, feature, now)
+    built = fact_history.built_ids(past)
     ids = _ids(feature, found)
     shown = list(chain.from_iterable(ids.values()))
-    fitting = max(_known(services, feature), key=lambda one: _equal_files(one, found), default=None)
+    earlier = _earlier(services, feature)
+    fitting = max(earlier, key=lambda one: _equal_files(one, found), default=None)
     if fitting is not None and _equal_files(fitting, found):
         later = [id_ for id_ in shown if id_ in built and id_ not in fitting.facts]
         return fitting.model_copy(update={"facts": (*fitting.facts, *later)}), FITTING
     own = tuple(id_ for id_ in shown if id_ in built)
-    # A file with a person's facts is edited; any other may go with its facts.
+    # A file with a person's facts counts as edited; any other may be removed with its facts.
     files = {name: value if built.issuperset(ids[name]) else "" for name, value in _files(found)}
     replaced = fact_history.overridden(past, built)
     how = BY_HISTORY if own else UNKNOWN
@@ -70,8 +71,8 @@ def _files(found: Published) -> Iterator[tuple[str, str]]:
         yield name, published.digest(text.encode("utf-8"))
 
 
-def _known(services: Services, feature: str) -> Iterator[Manifest]:
-    """All earlier manifests that still have copies."""
+def _earlier(services: Services, feature: str) -> Iterator[Manifest]:
+    """All earlier manifests of which there are copies."""
     yield from versions.manifests(services, feature)
     for data in copies(services, services.layout.dossier(feature) / MANIFEST):
         manifest = published.parse_manifest(data, feature)
@@ -81,7 +82,7 @@ def _known(services: Services, feature: str) -> Iterator[Manifest]:
 
 def copies(services: Services, path: Path) -> Iterator[bytes]:
     """Copies of a file in the backups and git's last commit, latest first."""
-    for backup in backups.every(services.layout):
+    for backup in backups.list_all(services.layout):
         copy = backups.copies(services.layout, backup).get(path)
         if copy is not None:
             yield copy

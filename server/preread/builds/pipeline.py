@@ -26,7 +26,7 @@ CHILD = "PREREAD_CHILD"  # environment variable of everything that a headless bu
 def resolve(services: Services, **asked: object) -> Request:
     """The request, with a level that can be built here.
 
-    Raises E_RECURSION when called from inside a headless builder's own child.
+    Raises E_RECURSION inside a headless builder's own child.
     """
     if CHILD in services.environ:
         raise PrereadError(
@@ -55,7 +55,7 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
     try:
         return await jobs.run(services, request, look_up, build, caller)
     except PrereadError as error:
-        # Not for a dossier that this call published itself: that one needed no refresh.
+        # `covering` is empty if this call published the dossier itself: it needed no refresh.
         reply = await step(_not_refreshed, services, request, error) if covering else None
         if reply is None:
             raise
@@ -63,7 +63,7 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
 
 
 def _not_refreshed(services: Services, request: Request, error: PrereadError) -> LoadReply | None:
-    """The published dossier, if only its rules could not be run again."""
+    """The published dossier if it still covers the request, although it could not be refreshed."""
     found = cache.lookup(services, request, partial(build_key, services))
     if isinstance(error, Cancelled) or not found.covers or found.published is None:
         return None
@@ -136,7 +136,7 @@ async def _recover_and_look_up(
 def _look_up(
     services: Services, request: Request, covering: list[published.Published] | None = None
 ) -> LoadReply | None:
-    """The reply without a build; a dossier that covers the request is added to `covering`."""
+    """The reply without a build, if there is one; adds a dossier that covers it to `covering`."""
     begun = time.monotonic()
     found = cache.lookup(services, request, partial(build_key, services))
     if not found.covers or found.published is None:
@@ -148,10 +148,10 @@ def _look_up(
         return None
     seconds = time.monotonic() - begun
     reply = replies.from_published(services, request, found.published, "cached", seconds)
-    return _doubted(reply, found.doubt) if found.doubt else reply
+    return _with_doubt(reply, found.doubt) if found.doubt else reply
 
 
-def _doubted(reply: LoadReply, why: str) -> LoadReply:
+def _with_doubt(reply: LoadReply, why: str) -> LoadReply:
     doubt = f"It may be out of date: {why.rstrip('.')}."
     return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
 
@@ -165,7 +165,7 @@ def _needs_model(services: Services, request: Request) -> bool:
 async def build(services: Services, request: Request) -> LoadReply:
     """Build and publish one dossier; only one process at a time builds a feature.
 
-    Also for `force`, a build by another process will do if it began after this call.
+    Even with `force`, a build by another process is enough if it began after this call.
     """
     from preread.records import live_builds  # not needed by a cached reply
 
@@ -180,7 +180,7 @@ async def build(services: Services, request: Request) -> LoadReply:
 async def _unsaved(services: Services, request: Request, error: PrereadError) -> LoadReply:
     """The reply if something cannot be written: the published dossier, or one in the reply only.
 
-    Raises the error for any other reason, and when a published dossier is to be replaced.
+    Raises any other error, and this one if a published dossier was to be replaced.
     """
     if error.code != "E_WRITE" or request.extend:
         raise error
@@ -217,17 +217,17 @@ async def _locked_build(services: Services, request: Request) -> LoadReply:
     await step(feature_lock.recover_all, services)
     async with feature_lock.hold(services, request.feature):
         await step(publish.recover, services, request.feature)
-        note = await step(lost_manifests.put_back, services, request.feature)
-        reply = await _served_or_built(services, request, called)
+        note = await step(lost_manifests.restore, services, request.feature)
+        reply = await _look_up_or_build(services, request, called)
     return reply.model_copy(update={"warnings": (note, *reply.warnings)}) if note else reply
 
 
-async def _served_or_built(services: Services, request: Request, called: float) -> LoadReply:
+async def _look_up_or_build(services: Services, request: Request, called: float) -> LoadReply:
     stale, asked = None, request
     if not request.extend:
         looked = await step(_look_again, services, request, called)
-        if (served := await _served(services, request, looked)) is not None:
-            return served
+        if (reply := await _without_build(services, request, looked)) is not None:
+            return reply
         asked = await step(_with_published_inputs, services, request)
         if looked.needs != "build" and looked.published and looked.published.manifest:
             stale = looked.published
@@ -235,31 +235,31 @@ async def _served_or_built(services: Services, request: Request, called: float) 
             asked = staleness.as_built(looked.published.manifest)
     async with feature_lock.building(services, asked):
         await step(_hint_if_stale, services, request.feature)
-        reply = await _made(services, request, asked, stale)
+        reply = await _build_or_keep(services, request, asked, stale)
     if stale is not None:
         again = await step(_look_again, services, request, called)
         if again.needs == "words":
-            reply = await _served(services, request, again) or reply
+            reply = await _without_build(services, request, again) or reply
             now = await step(published.read, services.layout, request.feature)
             if now is not None and now.texts == stale.texts:
                 return reply.model_copy(update={"state": "cached"})
     return reply
 
 
-async def _made(
+async def _build_or_keep(
     services: Services, request: Request, asked: Request, stale: published.Published | None
 ) -> LoadReply:
-    """The reply of a build; or the published dossier's, if a refresh would cost it facts."""
-    from preread.builds.build import NotNow
+    """The reply of a build; or the published dossier, if a refresh would cost it facts."""
+    from preread.builds.build import RefreshDeferred
     from preread.builds.build import build as make
 
     try:
         return await make(services, asked, stale)
-    except NotNow:
+    except RefreshDeferred:
         if stale is None:
             raise
         reply = await step(replies.from_published, services, request, stale, "cached", 0.0)
-        return _doubted(reply, services.tree.troubles)
+        return _with_doubt(reply, services.tree.troubles)
 
 
 def _hint_if_stale(services: Services, feature: str) -> None:
@@ -272,8 +272,8 @@ def _hint_if_stale(services: Services, feature: str) -> None:
 def _with_published_inputs(services: Services, request: Request) -> Request:
     """The request, with the published dossier's ticket, description and scope where it names none.
 
-    An omitted input matches any dossier, so a build that only refreshes one must not lose its
-    requirements; nor must one for another description. `force` starts from scratch.
+    An omitted input matches any dossier, so a build that refreshes one, or that is for another
+    description, must not lose its requirements. `force` starts from scratch.
     """
     found = published.read(services.layout, request.feature)
     if request.force or found is None or found.manifest is None:
@@ -294,7 +294,7 @@ def _with_published_inputs(services: Services, request: Request) -> Request:
 def _look_again(services: Services, request: Request, called: float) -> cache.Lookup:
     """Look up under the lock: another process may have built the dossier in the meantime.
 
-    For `force`, a build will do that began after this call.
+    With `force`, a build that began after this call is enough.
     """
     run = published.recorded(services.layout, request.feature)
     # A start in the future means that the clock was set back.
@@ -303,8 +303,10 @@ def _look_again(services: Services, request: Request, called: float) -> cache.Lo
     return cache.lookup(services, request, partial(build_key, services))
 
 
-async def _served(services: Services, request: Request, looked: cache.Lookup) -> LoadReply | None:
-    """The reply without a build. A dossier of the feature serves other descriptions too."""
+async def _without_build(
+    services: Services, request: Request, looked: cache.Lookup
+) -> LoadReply | None:
+    """The reply without a build, if there is one. For another description, facts are added."""
     if looked.published is None:
         return None
     if looked.needs == "words":

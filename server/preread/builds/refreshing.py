@@ -1,4 +1,4 @@
-"""Bring stale dossiers up to date without a model and without a caller who asked for one of them.
+"""Bring stale dossiers up to date in the background: without a model, and without a caller.
 
 Dossiers that git tracks are left alone: only an explicit load changes tracked files.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from preread import cache, publish
 from preread.builds import feature_lock, staleness
-from preread.builds.build import NotNow, build
+from preread.builds.build import RefreshDeferred, build
 from preread.dossier import published
 from preread.errors import Cancelled, PrereadError
 from preread.services import Services
@@ -17,10 +17,10 @@ from preread.services import Services
 async def refresh(
     services: Callable[[], Services], features: Iterable[str], seconds: float
 ) -> dict[str, str]:
-    """Refresh those of the dossiers that are stale: feature -> why it was.
+    """Refresh the stale ones among these dossiers; returns each with the reason why it was stale.
 
-    After so many seconds, no second one is started. One that is being built, that only a model can
-    bring up to date, or of which something cannot be read is left as it is.
+    After `seconds`, no further refresh is started. A dossier is skipped if it is being built, if
+    only a model can bring it up to date, or if something it needs cannot be read.
     """
     end = time.monotonic() + seconds
     done = {}
@@ -30,7 +30,7 @@ async def refresh(
         try:
             if why := await _refresh(services(), feature):
                 done[feature] = why
-        except (NotNow, PrereadError) as error:
+        except (RefreshDeferred, PrereadError) as error:
             if isinstance(error, Cancelled):
                 raise
     return done
@@ -45,7 +45,7 @@ async def _refresh(services: Services, feature: str) -> str:
         if found is None or found.manifest is None or found.edited:  # a person may be editing it
             return ""
         looked = staleness.look_up(services, found.manifest)
-        is_current = looked.doubt or (looked.covers and cache.is_computed(services, feature))
+        is_current = looked.doubt or (looked.covers and cache.files_unchanged(services, feature))
         if is_current or looked.needs == "build" or cache.is_tracked(services, feature):
             return ""
         await build(services, staleness.as_built(found.manifest), found, careful=True)

@@ -8,7 +8,7 @@ from preread import inputs
 from preread.builds.assembly import Assembled
 from preread.dossier import fact_history, fact_text, markdown, published
 from preread.dossier.published import Published, RunRecord
-from preread.dossier.source_tracking import Followed
+from preread.dossier.source_tracking import SourceChanges
 from preread.errors import PrereadError, Unreadable
 from preread.layout import BY_NAME
 from preread.models import (
@@ -27,7 +27,7 @@ from preread.models import (
 from preread.records import spending
 from preread.services import Services
 
-# What comes first when a dossier is larger than a reply may carry.
+# Which files come first when a dossier is larger than a reply may be.
 INLINE_ORDER = (
     "summary.md", "anti-patterns.md", "failures.md", "patterns.md", "existing-tests.md",
     "requirements.md", "codebase.md",
@@ -91,7 +91,7 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
     )
 
 
-def refresh(followed: Followed, lost: Sequence[LostFact]) -> Refresh:
+def refresh(followed: SourceChanges, lost: Sequence[LostFact]) -> Refresh:
     """The results of a refresh, for the reply and the run record."""
     changed = tuple(f"{one.file}: {one.text}" for one in lost if one.is_changed)
     gone = tuple(f"{one.file}: {one.text}" for one in lost if not one.is_changed)
@@ -133,9 +133,11 @@ def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
     return found.texts, found.manifest.unverified if found.manifest else ()
 
 
-def returned(services: Services, before: Published | None, made: Assembled) -> list[str]:
-    """A warning about facts that are back although people took their lines out."""
-    gone = fact_history.taken_out(services.layout, before, made.replaced) if before else set()
+def returned_facts(services: Services, before: Published | None, made: Assembled) -> list[str]:
+    """A warning about facts that are back although people deleted their lines."""
+    gone = (
+        fact_history.deleted_by_people(services.layout, before, made.replaced) if before else set()
+    )
     back = [
         (draft.name, fact.text)
         for draft, _, fact in markdown.all_facts(made.checked.drafts if gone else ())
@@ -152,9 +154,7 @@ def returned(services: Services, before: Published | None, made: Assembled) -> l
     )
     facts = "1 fact is" if len(back) == 1 else f"{len(back)} facts are"
     why = "because the project still says so"
-    return [
-        f"{facts} back whose lines were taken out, {why}: {shown}. `preread wrong ID` drops one."
-    ]
+    return [f"{facts} back whose lines were deleted, {why}: {shown}. `preread wrong ID` drops one."]
 
 
 def built(
@@ -175,7 +175,7 @@ def built(
 def not_extended(
     services: Services, request: Request, run: RunRecord, fault: Fault, warnings: Iterable[str]
 ) -> LoadReply:
-    """The reply when nothing could be added to a dossier, which stays as it was."""
+    """The reply when nothing could be added to a dossier, which is unchanged."""
     reply = built(services, request, run.stats.seconds, "cached", warnings)
     why = f"Nothing was added, and the dossier is unchanged: {fault.reason}."
     failure = {"status": "degraded", "code": fault.code, "hint": fault.hint or None}
@@ -195,7 +195,7 @@ def unsaved(
         "The static builder wrote this dossier, and it is only in this reply, because it could "
         f"not be saved: {error.message}"
     )
-    shortened = (f"{name} is longer than a reply carries, and was cut." for name in cut)
+    shortened = (f"{name} is longer than a reply may be, and was cut." for name in cut)
     return LoadReply(
         status="degraded",
         state="built",
@@ -226,7 +226,7 @@ def from_published(
     stats = run.stats if run is not None else _counted(found)
     path = layout.relative(layout.dossier(request.feature)) + "/"
     fault = manifest.fault or Fault(code="", reason="")
-    warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
+    warnings = [f"{name} is longer than a reply may be; read {path}{name}." for name in cut]
     warnings += _fallback_warnings(manifest, fault)
     if run is not None and run.stats.facts == 0:
         warnings.append(
@@ -242,7 +242,7 @@ def from_published(
         f"A person wrote this, and its sources no longer say it: {text[:MAX_SHOWN]}"
         for text in manifest.unverified[:MAX_LOST]
     ]
-    warnings += filter(None, [inputs.passed_over(layout)])
+    warnings += filter(None, [inputs.knowledge_warning(layout)])
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
     return LoadReply(
@@ -286,7 +286,7 @@ def _cost_today(services: Services, stats: Stats) -> float:
 
 
 def _counted(found: Published) -> Stats:
-    """Counts for a dossier without a run record, which came with the repository."""
+    """Counts for a dossier without a run record, for example one that came with the repository."""
     drafts = [markdown.parse(name, "", text)[0] for name, text in found.texts.items()]
     tokens = sum(fact_text.tokens(text) for text in found.texts.values())
     return Stats(facts=sum(len(draft.facts) for draft in drafts), tokens=tokens)

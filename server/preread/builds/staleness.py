@@ -1,4 +1,4 @@
-"""Whether a published dossier is up to date, as the request that it was built for sees it."""
+"""Whether a published dossier is up to date for the request that it was built for."""
 
 from contextlib import suppress
 from functools import partial
@@ -31,15 +31,15 @@ def look_up(services: Services, manifest: Manifest) -> cache.Lookup:
 
 
 def is_current(services: Services, looked: cache.Lookup) -> bool:
-    """Whether the rules need not run again; where something cannot be read, they must not."""
+    """Whether the rules need not run again: nothing changed, or something cannot be read now."""
     manifest = looked.published.manifest if looked.published else None
-    return bool(looked.doubt) or not manifest or cache.is_computed(services, manifest.feature)
+    return bool(looked.doubt) or not manifest or cache.files_unchanged(services, manifest.feature)
 
 
 def why(services: Services, feature: str) -> str:
-    """Why the next load would look at a published dossier's sources again; empty if it would not.
+    """Why the next load would refresh or rebuild a published dossier; empty if it would not.
 
-    Empty also where that cannot be looked up.
+    Also empty if that cannot be determined.
     """
     with suppress(PrereadError):
         found = published.read(services.layout, feature)
@@ -54,7 +54,7 @@ def why(services: Services, feature: str) -> str:
 
 
 def hint(services: Services, feature: str, manifest: Manifest) -> None:
-    """Tell the gates about a dossier that the next load would rebuild. Raises E_WRITE.
+    """Write the hint for the gates if the next load would refresh or rebuild the dossier.
 
     Publishing removes the hint.
     """

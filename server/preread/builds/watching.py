@@ -1,7 +1,7 @@
 """Watch a project: as its files change, look up the dossiers that depend on them.
 
-Sets and clears the hints for the gates; that of a server also refreshes dossiers that git does not
-track. Folders that git ignores and `.git` are not watched.
+Sets and clears the hints for the gates. In a server, the watcher also refreshes dossiers that git
+does not track. `.git` and folders that git ignores are not watched.
 """
 
 import os
@@ -25,29 +25,30 @@ from preread.services import Services
 STEP, DEBOUNCE, TURN = 100, 600, 500  # milliseconds: quiet time, longest batch, one wait
 MANY = 1_000  # changed files; then everything is looked up
 CHECKOUT_SECONDS = 10.0  # how long to wait for git to finish a checkout
-# Events can get lost, in a queue that is full or while the machine slept.
+# Events can get lost when the queue is full or while the machine sleeps.
 EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
-# A queue can only be full after events that did arrive: when nothing changes any more after them,
-# everything is looked up once, after at least so many seconds and POLL_SHARE times what it takes.
+# The queue can only be full after events that did arrive. So once nothing changes any more after
+# events, everything is looked up once more: after LOST_SECONDS, and at least POLL_SHARE times as
+# long as that takes.
 LOST_SECONDS = 3.0
-POLL_SECONDS, POLL_SHARE = 1.0, 20  # the pause between polls, at least so many times a poll's own
+POLL_SECONDS, POLL_SHARE = 1.0, 20  # minimum pause between polls; pause per duration of a poll
 # Stale dossiers are refreshed when nothing has changed for a while, for a limited time.
 QUIET_SECONDS, REFRESH_SECONDS = 2.0, 10.0
 NO_DOSSIERS_SECONDS = 5.0
 OWN = ("config.toml", "gates", "knowledge.md", ".state/knowledge.md", ".state/results.jsonl")
 
 
-class Seen(NamedTuple):
-    """What was found about a dossier."""
+class DossierState(NamedTuple):
+    """The state of a dossier at a look-up."""
 
     why: str  # it is stale; empty if it is not
     files: tuple[tuple[str, str], ...]  # name, digest
 
 
 class News(NamedTuple):
-    """What has changed since the last look."""
+    """What has changed about the dossiers since the last look-up."""
 
-    now: dict[str, Seen]  # the dossiers that are not as they were
+    now: dict[str, DossierState]  # the dossiers whose state has changed
     gone: frozenset[str]
     new: frozenset[str]
     checked: int = 0  # dossiers that were looked up
@@ -64,14 +65,12 @@ class Watcher:
         *,
         refreshes: bool = False,
     ) -> None:
-        """With `refreshes`, it also refreshes what is stale, when nothing has changed for a while:
-        a hook has neither the time nor the packages for it.
-        """
+        """With `refreshes`, stale dossiers are refreshed once nothing has changed for a while."""
         self._services, self._tell, self._say = services, tell, say
-        self._refreshes, self._tried = refreshes, dict[str, Seen]()
+        self._refreshes, self._tried = refreshes, dict[str, DossierState]()
         self._layout = services().layout
-        self._known: dict[str, Seen] = {}
-        self._is_first = True  # a first look reports a dossier only if it is stale
+        self._known: dict[str, DossierState] = {}
+        self._is_first = True  # the first look-up reports a dossier only if it is stale
         self._depends: dict[str, _Depends] = {}
         self.stop = threading.Event()
 
@@ -85,7 +84,7 @@ class Watcher:
             try:
                 self._poll() if poll else self._watch()
             except PrereadError as error:
-                self._say(f"{error.message} Watching goes on in {NO_DOSSIERS_SECONDS:.0f} s.")
+                self._say(f"{error.message} Watching resumes in {NO_DOSSIERS_SECONDS:.0f} s.")
                 self.stop.wait(NO_DOSSIERS_SECONDS)
             except (OSError, ImportError) as error:
                 poll = True
@@ -101,9 +100,9 @@ class Watcher:
                 self._watch_folders(folders)
 
     def _watch_folders(self, folders: set[str]) -> None:
-        """Until other folders have to be watched."""
+        """Watch these folders until others have to be watched."""
         batches = _Batches(folders, self.stop)
-        pause = self._look_at_all()  # whatever changed before the watches were in place
+        pause = self._check_all()  # for what changed before the watches were in place
         last = looked = time.time()
         due = EVERYTHING_SECONDS
         for found in batches:
@@ -117,18 +116,18 @@ class Watcher:
             batch = found | batches.rest_of_checkout(self._layout.root)
             looked = now
             if has_slept or not batch or len(batch) > MANY:
-                pause, due = self._look_at_all(), EVERYTHING_SECONDS
+                pause, due = self._check_all(), EVERYTHING_SECONDS
             else:
-                self.look(batch)
+                self.check(batch)
                 due = pause
             if _has_other_folders(batch, folders) and self._folders() != folders:
                 return
             last = time.time()
 
-    def _look_at_all(self) -> float:
-        """Look everything up; returns how long to wait before that is done for lost events."""
+    def _check_all(self) -> float:
+        """Look up every dossier; returns after how long to do so again because of lost events."""
         begun = time.monotonic()
-        self.look(None)
+        self.check(None)
         return max(LOST_SECONDS, POLL_SHARE * (time.monotonic() - begun))
 
     def _folders(self) -> set[str]:
@@ -152,7 +151,7 @@ class Watcher:
 
     def _poll(self) -> None:
         marks = self._marks()
-        self.look(None)
+        self.check(None)
         pause = POLL_SECONDS
         while not self.stop.wait(pause):
             begun = time.monotonic()
@@ -160,7 +159,7 @@ class Watcher:
             changed = {path for path, _ in marks.items() ^ now.items()}
             marks = now
             if changed:
-                self.look(changed)
+                self.check(changed)
             else:
                 self._refresh()
             pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - begun))
@@ -181,12 +180,12 @@ class Watcher:
 
     # -- what changed, and what that means
 
-    def look(self, changed: Iterable[str] | None) -> None:
-        """Look up the dossiers that depend on these files, or all of them; tell what is new."""
+    def check(self, changed: Iterable[str] | None) -> None:
+        """Look up the dossiers that depend on these files, or all (None); tell what has changed."""
         services = self._services()
         features = published.features(self._layout)
         wanted = features if changed is None else list(self._depending(features, changed))
-        now: dict[str, Seen] = {}
+        now: dict[str, DossierState] = {}
         for feature in wanted:
             seen = self._look_up(services, feature)
             if seen is not None and seen != self._known.get(feature):
@@ -202,38 +201,43 @@ class Watcher:
             self._tell(News(stale, frozenset(), frozenset(), len(wanted)))
 
     def _refresh(self) -> None:
-        """Refresh what is stale; one that did not help is not repeated before a change."""
+        """Refresh what is stale; a refresh that did not help is not repeated before a change."""
         stale = {name: seen for name, seen in self._known.items() if seen.why}
         wanted = [name for name, seen in stale.items() if self._tried.get(name) != seen]
         if self._refreshes and wanted:
             import anyio
 
             anyio.run(refreshing.refresh, self._services, wanted, REFRESH_SECONDS)
-            self.look(None)
+            self.check(None)
             self._tried |= {name: self._known[name] for name in wanted if name in self._known}
 
     def _depending(self, features: list[str], changed: Iterable[str]) -> Iterator[str]:
-        root, own = str(self._layout.root) + "/", str(self._layout.project) + "/"
-        context = str(self._layout.context) + "/"
+        root = f"{self._layout.root}/"
         paths = {path.removeprefix(root) for path in changed}
-        dossiers = {
-            (root + path).removeprefix(context).partition("/")[0]
+        if any(map(self._affects_all, paths)):
+            yield from features
+            return
+        context = f"{self._layout.relative(self._layout.context)}/"
+        edited = {
+            path.removeprefix(context).partition("/")[0]
             for path in paths
-            if (root + path).startswith(context)
+            if path.startswith(context)
         }
-        everything = any(
-            path.rpartition("/")[2] == ".gitignore"
-            or ((root + path).removeprefix(own) in OWN)
-            or (root + path).startswith(f"{own}tickets/")
-            for path in paths
-        )
         for feature in features:
             depends = self._depends.get(feature)
-            if everything or feature in dossiers or depends is None or depends.on(paths):
+            if feature in edited or depends is None or depends.on(paths):
                 yield feature
 
-    def _look_up(self, services: Services, feature: str) -> Seen | None:
-        """What there is about a dossier now. Sets or clears its hint."""
+    def _affects_all(self, path: str) -> bool:
+        """Whether every dossier may depend on this file: an ignore rule, a setting, a ticket, …"""
+        if path.rpartition("/")[2] == ".gitignore":
+            return True
+        folder, _, name = path.partition("/")
+        is_own = folder == self._layout.project.name
+        return is_own and (name in OWN or name.startswith("tickets/"))
+
+    def _look_up(self, services: Services, feature: str) -> DossierState | None:
+        """The state of a dossier now; sets or clears its hint."""
         found = published.read(self._layout, feature)
         if found is None or found.manifest is None:
             return None
@@ -246,7 +250,7 @@ class Watcher:
         elif hint is None or hint.decode("utf-8", "replace").strip() != looked.why:
             stale_hints.mark(self._layout, feature, looked.why)
         digests = {name: published.digest(text.encode()) for name, text in found.texts.items()}
-        return Seen(looked.why, tuple(sorted(digests.items())))
+        return DossierState(looked.why, tuple(sorted(digests.items())))
 
 
 class _Depends:
@@ -269,7 +273,7 @@ class _Depends:
 
 
 def _has_other_folders(batch: Iterable[str], folders: set[str]) -> bool:
-    """Whether a folder appeared or vanished; a vanished one is a path without a file, too."""
+    """Whether a folder appeared or vanished. One that vanished is only known by its path."""
     return any(
         path in folders or os.path.isdir(path)  # noqa: PTH112
         for path in batch
@@ -304,7 +308,7 @@ class _Batches:
         end = time.monotonic() + CHECKOUT_SECONDS
         is_busy = lock.exists()
         while is_busy and time.monotonic() < end:
-            is_busy = lock.exists()  # one more batch after it is gone
+            is_busy = lock.exists()  # reads one more batch after git has removed it
             batch = self._next()
             if batch is None:
                 break

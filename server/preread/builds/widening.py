@@ -1,7 +1,7 @@
 """Extend a published dossier for another description of its feature, with facts from the map.
 
-No model is involved. What people and a model wrote stays; the parts of the map's outline that
-match the new description least make room.
+No model is involved. What people and a model wrote stays; to make room, the parts of the map's
+outline that match the new description least are removed.
 """
 
 import time
@@ -75,15 +75,15 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
     await step(_publish, services, found, widened)
     warnings = []
     if widened.added:
-        warnings = [_said(widened), *await step(build.index, services)]
-        await step(_record, services, asked.feature)
+        warnings = [_warning(widened), *await step(build.index, services)]
+        await step(_update_record, services, asked.feature)
     now = await step(published.read, services.layout, asked.feature)
     how: How = "extended" if widened.added else "cached"
     reply = replies.from_published(services, asked, now or found, how, time.time() - begun)
     return reply.model_copy(update={"warnings": (*reply.warnings, *warnings)})
 
 
-def _said(widened: _Widened) -> str:
+def _warning(widened: _Widened) -> str:
     files = ", ".join(sorted(widened.drafts.keys() & {fact.file for fact in widened.added}))
     count = len(widened.added)
     facts = counted(count, "fact")
@@ -152,7 +152,7 @@ def _candidates(
 
 
 def _expendable(manifest: Manifest, drafts: dict[str, Draft], ranks: dict[str, float]) -> list[str]:
-    """Ids of outline facts, and of those added before; lowest ranked first."""
+    """Ids of the facts that may be removed: outlines, and facts added before; lowest rank first."""
     added = {key for one in manifest.wordings for key in one.facts}
     own = set(manifest.facts)
     found = []
@@ -246,8 +246,8 @@ def _publish(services: Services, found: Published, widened: _Widened) -> None:
         atomic.remove(staging)
 
 
-def _record(services: Services, feature: str) -> None:
-    """Count the facts again in the record of the last build, which stays otherwise."""
+def _update_record(services: Services, feature: str) -> None:
+    """Update the counts of facts in the record of the last build."""
     run, found = (
         published.recorded(services.layout, feature),
         published.read(services.layout, feature),

@@ -11,13 +11,13 @@ from preread.models import Draft, Fact, Fence, Section, Verdict
 from preread.services import Services
 
 CODEBASE_SHARE = 0.25  # of the budget, for what a model writes about code: it is easy to find again
-# Of a model's facts, those that are cheap to find again are cut first.
+# Weight of a model's facts by file: what is cheap to find again is cut first.
 WEIGHT = {
     "anti-patterns.md": 1.0, "requirements.md": 0.97, "failures.md": 0.88, "patterns.md": 0.92,
     "existing-tests.md": 0.85, "codebase.md": 0.85, "summary.md": 1.0,
 }  # fmt: skip
 ABSENCE = 0.98  # weight of a fact that cites an absence, in any file
-DECAY = 0.95  # each further fact of a file counts this much less
+DECAY = 0.95  # factor for each further fact of a file
 SUMMARY_FACTOR = 2.0  # the summary ranks above everything that a build writes
 PERSON = 3.0  # what people wrote ranks above that, and is never cut
 
@@ -30,12 +30,12 @@ class _Candidate(NamedTuple):
     section: Section
     item: Fact | Fence
     in_codebase: bool  # counts against the share of codebase.md
-    is_persons: bool  # never cut
+    by_person: bool  # never cut
 
 
 @dataclass
 class _Room:
-    """What is left of the budget, and what the drafts have written so far."""
+    """What is left of the budget, and what has been taken so far."""
 
     tokens: int
     facts: int
@@ -43,8 +43,8 @@ class _Room:
     opened: set[tuple[int, int]] = field(default_factory=set)
     cited: dict[int, set[str]] = field(default_factory=dict)  # the paths each draft has written out
 
-    def takes(self, candidate: _Candidate) -> bool:
-        """Take an item if there is room for it, and for its section's heading."""
+    def take(self, candidate: _Candidate) -> bool:
+        """Take an item if there is room for it and its section's heading; returns whether it is."""
         draft, section, _ = candidate.key
         known = self.cited.setdefault(draft, set())
         cost = _cost(candidate.item, candidate.section, known)
@@ -52,7 +52,7 @@ class _Room:
             cost += fact_text.tokens(_heading(candidate.section))
         is_fact = isinstance(candidate.item, Fact)
         lacks_room = cost > self.tokens or self.facts < is_fact
-        if lacks_room and not candidate.is_persons:
+        if lacks_room and not candidate.by_person:
             return False
         if candidate.in_codebase:
             if cost > self.codebase:
@@ -81,7 +81,7 @@ def fit(
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     waiting = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
     kept: dict[Key, _Candidate] = {}
-    while taken := {one.key: one for one in waiting if room.takes(one)}:
+    while taken := {one.key: one for one in waiting if room.take(one)}:
         kept |= taken
         waiting = [one for one in waiting if one.key not in taken]
         # An estimate does not know how short a path will be written, so there is often room left.
@@ -101,16 +101,16 @@ def _candidates(
         # Sections take turns: the first item of each ranks before the second item of any.
         for i, s, section, item in sorted(_items(draft), key=lambda row: row[:2]):
             rank = ranks.get(item.text) if isinstance(item, Fact) else None
-            is_models = rank is None  # the map's facts have ranks
+            by_model = rank is None  # the map's facts have ranks
             if rank is None:
                 absence = _cites_absence(item)
                 rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY ** places[absence]
                 places[absence] += 1
             rank *= SUMMARY_FACTOR if is_summary else 1
-            is_persons = _is_among(people, draft.name, item)
-            rank += PERSON if is_persons else 0
-            counts = in_codebase and is_models and not is_persons
-            yield _Candidate(rank, (number, s, i), section, item, counts, is_persons)
+            by_person = _is_among(people, draft.name, item)
+            rank += PERSON if by_person else 0
+            counts = in_codebase and by_model and not by_person
+            yield _Candidate(rank, (number, s, i), section, item, counts, by_person)
 
 
 def _cites_absence(item: Fact | Fence) -> bool:
@@ -169,7 +169,7 @@ def _trimmed(
         if not too_large and sum(sizes) > limit:
             too_large = set(range(len(fitted)))
         expendable = [one for one in kept.values() if one.key[0] in too_large]
-        expendable = [one for one in expendable if not one.is_persons]
+        expendable = [one for one in expendable if not one.by_person]
         if not expendable:
             return fitted
         del kept[min(expendable, key=lambda one: one.score).key]

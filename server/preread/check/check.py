@@ -1,4 +1,4 @@
-"""Check drafts against every rule, and fit what is valid of them into the budget."""
+"""Check drafts against every rule, and fit the valid facts into the budget."""
 
 from collections.abc import Iterable, Mapping
 
@@ -44,11 +44,11 @@ def check(
     - `before`: an earlier check of these drafts, whose counts are added to.
     - `external`: what configured servers answered in this run. An external source is valid when
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
-    - `people`: ids of facts that people wrote, each with whether its sources are still there.
-      These facts are kept even if they no longer check out.
-    - `replaced`: ids of facts to leave out (or their lasting ids), each with that of the person's
-      fact that counts instead. If that does not check out, both are kept.
-    - `credentials`: the project's secrets, if they were read just now.
+    - `people`: ids of facts that people wrote, each with whether its sources still exist. These
+      facts are kept even if they no longer check out.
+    - `replaced`: ids (or lasting ids) of facts to leave out, each with the id of the person's fact
+      that counts instead. If that does not check out, both are kept.
+    - `credentials`: the project's secrets, if they have been read already.
     """
     lookups = Lookups(services, feature, Answers(external), trust_published=trust_published)
     screening = Screening(credentials or Credentials(services.layout.root))
@@ -76,7 +76,7 @@ def check(
 def _digests(
     lookups: Lookups, drafts: Iterable[Draft], verdicts: Iterable[Verdict]
 ) -> dict[str, str]:
-    """The digest of the span of each source that a verified fact or a fence cites."""
+    """The digest of each source's span that a verified fact or a fence cites."""
     verified = [verdict for verdict in verdicts if verdict.state != "unverified"]
     cited = {source for verdict in verified for source in verdict.fact.sources}
     cited |= {section.source for draft in drafts for section in draft.sections if section.fences}

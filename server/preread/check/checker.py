@@ -39,7 +39,7 @@ MAX_FILE_FACTS, MAX_FILE_BUDGETS = 240, 4
 
 
 class CheckedDraft(NamedTuple):
-    """What is valid of a draft, the verdicts on its facts, and how many facts were dropped."""
+    """The valid part of a draft, the verdicts on its facts, and how many facts were dropped."""
 
     draft: Draft
     verdicts: list[Verdict]
@@ -47,7 +47,7 @@ class CheckedDraft(NamedTuple):
 
 
 class _Miss(NamedTuple):
-    """A quote that is not where it should be, and the sources whose files may have it elsewhere."""
+    """A quote that is not where it should be, and the sources whose files may contain it."""
 
     quote: str
     message: str
@@ -92,7 +92,7 @@ class Checker:
     def report_cut(
         self, before: Iterable[Verdict], left: Iterable[Verdict], ranks: Mapping[str, float]
     ) -> None:
-        """Report the facts that the budget cut; those with a rank are found again at no cost."""
+        """Report the facts that the budget cut, except ranked ones, which the map finds again."""
         remaining = {(verdict.file, verdict.fact.text) for verdict in left}
         for file, fact in ((verdict.file, verdict.fact) for verdict in before):
             if (file, fact.text) not in remaining and fact.text not in ranks:
@@ -102,7 +102,7 @@ class Checker:
         self.problems.append(Problem(name, line, code, message))
 
     def _report(self, name: str, line: int, rejection: Rejection | None) -> bool:
-        """Whether there is one; it is reported."""
+        """Report a rejection; returns whether there is one."""
         if rejection is not None:
             self._problem(name, line, *rejection)
         return rejection is not None
@@ -138,8 +138,8 @@ class Checker:
             return None
         self._seen.add(place)
         spans = self._spans(name, fact)
-        is_there = self.people.get(identity, True)
-        if spans and is_there and self._quotes_check_out(name, section, fact, spans):
+        sources_exist = self.people.get(identity, True)
+        if spans and sources_exist and self._quotes_check_out(name, section, fact, spans):
             state, valid = _state(fact.text, spans), replace(fact, sources=tuple(spans))
         elif identity in self.people:
             state, valid = "unverified", fact
@@ -170,8 +170,8 @@ class Checker:
     def _spans(self, name: str, fact: Fact) -> dict[str, Span]:
         """A fact's valid sources with their spans; the others are reported.
 
-        There are none if a source is there whose absence the fact states: its other sources do not
-        make up for that.
+        Returns none at all if the fact states the absence of something that exists: its other
+        sources do not make up for that.
         """
         found = {source: self.lookups.span(source) for source in fact.sources}
         quotes = fact_text.quotes(fact.text)
@@ -187,7 +187,7 @@ class Checker:
     def _quotes_check_out(
         self, name: str, section: Section, fact: Fact, spans: Mapping[str, Span]
     ) -> bool:
-        """Whether each quote is in a source, and those with a line on it; reports each miss."""
+        """Whether each quote is in a source, and each anchor on its line; reports every miss."""
         if only_said(spans):
             is_known = name not in BY_NAME or self.lookups.is_known(fact.text)
             message = "is not in .project/knowledge.md, or not any more"

@@ -1,4 +1,4 @@
-"""The drafts to check: what a builder left in its staging folder, plus facts people added."""
+"""The drafts to check: what a builder wrote into its staging folder, and what people wrote."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from preread.dossier import fact_history, fact_text, markdown, published, source_tracking
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
-from preread.dossier.source_tracking import Followed
+from preread.dossier.source_tracking import SourceChanges
 from preread.layout import BY_NAME, FILES
 from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
 from preread.services import Services
@@ -59,16 +59,15 @@ def _is_plain_file(path: Path) -> bool:
 class People(NamedTuple):
     """What people wrote into the published files, by the ids of their facts."""
 
-    facts: dict[str, bool]  # whether its sources are still there
-    # id of a build's fact, also its lasting one -> of what a person made of it
-    replaced: dict[str, str]
-    sought: dict[str, SpanMark]  # what was at the cited lines that are gone; `Manifest.sought`
+    facts: dict[str, bool]  # whether its sources still exist
+    replaced: dict[str, str]  # id or lasting id of a build's fact -> id of a person's version
+    sought: dict[str, SpanMark]  # what was at cited lines that are gone, as in `Manifest.sought`
 
 
 def with_user_facts(
-    services: Services, feature: str, drafts: Iterable[Draft], found: Followed
+    services: Services, feature: str, drafts: Iterable[Draft], found: SourceChanges
 ) -> tuple[tuple[Draft, ...], People]:
-    """Add the facts that people wrote into the published files, with sources that moved.
+    """Add the facts that people wrote into the published files, with their current sources.
 
     They come first in their file, unless a draft already has them, and are checked like any other.
     If the manifest does not say who wrote what, facts that differ from a draft's only in their
@@ -84,26 +83,26 @@ def with_user_facts(
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
-    replaced = _replaced(current, followed.now_called)
-    more = _lasting(services, current.manifest, replaced, by_name.values())
-    return tuple(by_name.values()), People(followed.are_there, replaced | more, followed.sought)
+    replaced = _replaced(current, followed.new_ids)
+    more = _by_lasting_id(services, current.manifest, replaced, by_name.values())
+    return tuple(by_name.values()), People(followed.facts, replaced | more, followed.sought)
 
 
 class _PeoplesFacts:
     """The facts that people wrote, with their current sources."""
 
-    def __init__(self, services: Services, manifest: Manifest, found: Followed) -> None:
+    def __init__(self, services: Services, manifest: Manifest, found: SourceChanges) -> None:
         self.manifest, self.found = manifest, found
         self.relocator = Relocator(services.tree)
-        self.are_there: dict[str, bool] = {}
-        self.now_called: dict[str, str] = {}
+        self.facts: dict[str, bool] = {}
+        self.new_ids: dict[str, str] = {}  # a fact's published id -> its id with current sources
         self.sought: dict[str, SpanMark] = {}
 
     def missing_from(self, draft: Draft, published_text: str) -> Iterator[Section]:
         """The sections of a published file, with only those facts of people that a draft lacks."""
         drafted = {fact_text.fact_id(draft.name, fact.text) for fact in draft.facts}
-        is_known_who_wrote = bool(self.manifest.facts)
-        shapes = set() if is_known_who_wrote else {fact_text.shape(f.text) for f in draft.facts}
+        authors_known = bool(self.manifest.facts)
+        shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
         for section in _written_by_people(draft.name, published_text, self.manifest).sections:
             facts = [fact for fact in section.facts if fact_text.shape(fact.text) not in shapes]
             current = [self._current(draft.name, section, fact) for fact in facts]
@@ -112,31 +111,31 @@ class _PeoplesFacts:
                 yield replace(section, items=tuple(items))
 
     def _current(self, name: str, section: Section, fact: Fact) -> Fact:
-        """The fact with its current sources; notes its id and what it has lost."""
+        """The fact with its current sources; notes its new id and the sources it has lost."""
         old, found = fact_text.fact_id(name, fact.text), self.found
         marks = self.manifest.marks
         if fact.text in self.manifest.unverified:
             keys = {source: f"{old} {source}" for source in fact.sources}
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
-            found = source_tracking.found_again(self.relocator, marks)
-        now = source_tracking.moved_fact(fact, section.source, found)
+            found = source_tracking.find_lost(self.relocator, marks)
+        now = source_tracking.updated_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
-        self.now_called[old] = identity
+        self.new_ids[old] = identity
         lost = [source for source in fact.sources if source in found.lost and source in marks]
         self.sought |= {f"{identity} {source}": marks[source] for source in lost}
         # The check looks up quotes, so a person need not edit a fact that is still true.
-        is_there = not source_tracking.has_lost_its_sources(fact, section.source, found)
-        self.are_there[identity] = is_there or bool(fact_text.quotes(fact.text))
+        sources_exist = not source_tracking.has_lost_its_sources(fact, section.source, found)
+        self.facts[identity] = sources_exist or bool(fact_text.quotes(fact.text))
         return now
 
 
-def _lasting(
+def _by_lasting_id(
     services: Services, manifest: Manifest, replaced: Mapping[str, str], drafts: Iterable[Draft]
 ) -> dict[str, str]:
-    """`replaced` by lasting ids: the build will find the same facts with other numbers.
+    """`replaced` by lasting ids, because the build may find the same facts with other numbers.
 
-    The text of a fact that was just replaced is in the new drafts, else in the history.
+    The text of a fact that was just replaced is in the new drafts, or else in the history.
     """
     texts = {
         fact_text.fact_id(draft.name, fact.text): (draft.name, fact.text, fact.sources)
@@ -144,14 +143,14 @@ def _lasting(
     }
     if replaced.keys() - manifest.replaced.keys() - texts.keys():
         past = fact_history.events(services.layout, manifest.feature)
-        texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.every(past)}
+        texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.all_facts(past)}
     return {fact_text.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
 
 
-def _replaced(current: Published, now_called: Mapping[str, str]) -> dict[str, str]:
-    """The build's facts that a person's edit replaced: it is between the same neighbours."""
+def _replaced(current: Published, new_ids: Mapping[str, str]) -> dict[str, str]:
+    """The build's facts that people replaced: a person's fact is where the build's fact was."""
     manifest = current.manifest or Manifest(feature="")
-    found = {id_: now_called[by] for id_, by in manifest.replaced.items() if by in now_called}
+    found = {id_: new_ids[by] for id_, by in manifest.replaced.items() if by in new_ids}
     shown = [
         fact_text.fact_id(name, fact.text)
         for name, text in sorted(current.texts.items(), key=lambda pair: FILE_ORDER[pair[0]])
@@ -160,14 +159,14 @@ def _replaced(current: Published, now_called: Mapping[str, str]) -> dict[str, st
     gone = _by_gap(manifest.facts, set(shown))
     edits = _by_gap(shown, {*manifest.facts})
     for gap, ids in gone.items():
-        wrote = [now_called[id_] for id_ in edits.get(gap, []) if id_ in now_called]
-        if wrote:
-            found |= {id_: wrote[min(i, len(wrote) - 1)] for i, id_ in enumerate(ids)}
+        theirs = [new_ids[id_] for id_ in edits.get(gap, []) if id_ in new_ids]
+        if theirs:
+            found |= {id_: theirs[min(i, len(theirs) - 1)] for i, id_ in enumerate(ids)}
     return found
 
 
 def _by_gap(ids: Iterable[str], fixed: Collection[str]) -> dict[str, list[str]]:
-    """The ids that are not fixed, in order, by the fixed one before them."""
+    """The ids that are not `fixed`, in order, grouped by the nearest fixed id before them."""
     gaps: dict[str, list[str]] = {}
     before = ""
     for id_ in ids:

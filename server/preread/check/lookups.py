@@ -15,13 +15,13 @@ from preread.infra.secrets import is_env_file
 from preread.models import Manifest
 from preread.services import Services
 
-MAX_CHARACTERS = 20_000_000  # of all sources of one dossier; a usual dossier's have 20,000
+MAX_CHARACTERS = 20_000_000  # of all sources of one dossier; usually there are 20,000
 MAX_SLOW = 100  # sources of one dossier that need a git process or a search of many files
 SLOW = frozenset({"commit", "absent"})
-MAX_PLACES = 3  # lines named for a quote that is elsewhere in the file than cited
+MAX_PLACES = 3  # lines named for a quote that is elsewhere in the cited file
 COMMENT_MARK = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|<!--|\"\"\"|;+|%+|>+)\s?|(?:\*/|-->)$")
-# A match is a whole reference unless one of these touches it, so that `doc/1` is not found in
-# `doc/12`. Punctuation after it may end the sentence, if nothing of a URL follows.
+# A match is a whole reference unless one of these adjoins it, so that `doc/1` is not found in
+# `doc/12`. Punctuation after it may end the sentence, unless the URL goes on after that.
 BEFORE = re.compile(r"[\w+.%/-]")
 AFTER = re.compile(r"[.,;:!?'*~]*+[\w/%&=#+@$(-]")
 ESCAPES = {r"\n": " ", r"\r": " ", r"\t": " ", r"\"": '"', r"\/": "/", r"\\": "\\"}
@@ -57,7 +57,7 @@ def _has_reference(text: str, reference: str) -> bool:
 
 
 class _Starts:
-    """A whole file as one line, to find the lines on which a text starts."""
+    """A whole file as one line of text, to find the lines on which a quote starts."""
 
     def __init__(self, lines: list[str]) -> None:
         rows = [_one_line(line) for line in lines]
@@ -79,7 +79,7 @@ class _Starts:
 
 
 def only_said(cited: Collection[str]) -> bool:
-    """Whether a fact cites only what somebody said: there is no text to look up quotes in."""
+    """Whether a fact cites only what somebody said, so there is no text to look up quotes in."""
     return bool(cited) and all(source.startswith("said:") for source in cited)
 
 
@@ -132,7 +132,7 @@ class Lookups:
         return self._limited(ref)
 
     def _check_path(self, path: str, text: str) -> None:
-        """Raises SourceError if nothing may cite this file."""
+        """Raise SourceError if no fact may cite this file."""
         if self._is_own(path):
             raise SourceError(
                 "E_SOURCE_OWN",
@@ -141,7 +141,7 @@ class Lookups:
         if self._is_private(path):
             raise SourceError(
                 "E_SOURCE_SECRET",
-                f"`{text[:80]}` is a .env file that git does not track; it may hold secrets",
+                f"`{text[:80]}` is a .env file that git does not track; it may contain secrets",
             )
 
     def _limited(self, ref: Ref) -> Span:
@@ -252,7 +252,7 @@ def _one_line(text: str) -> str:
 
 
 def _joined(lines: Sequence[str]) -> str:
-    """Lines without white space and without the commas that formatters add where they break."""
+    """Lines joined without white space, and without commas that formatters add at line breaks."""
     rows = [re.sub(r"\s+", "", line) for line in lines]
     return re.sub(r",\n(?=[)\]}])", "", "\n".join(rows)).replace("\n", "")
 
@@ -264,7 +264,7 @@ def _normalized(span: Span) -> Iterable[str]:
 
 
 def _dotted(quote: str) -> str:
-    """A quoted name with dots between its parts, and without brackets after it or in it."""
+    """A quoted name with dots between its parts, and without brackets."""
     name = re.sub(r"^\(\*?(\w+)\)", r"\1", quote.removesuffix("()"))  # Go: (*T).Close
     return re.sub(r"::|#", ".", name)
 

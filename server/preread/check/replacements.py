@@ -11,7 +11,7 @@ from preread.models import Draft, Fact, Fence, Verdict
 def without_replaced(
     drafts: list[Draft], verdicts: list[Verdict], replaced: Mapping[str, str]
 ) -> tuple[list[Draft], list[Verdict]]:
-    """Drafts and verdicts without the facts that a person's valid fact counts instead of."""
+    """The drafts and verdicts without the facts that a person's valid fact replaces."""
     if not replaced:
         return drafts, verdicts
     valid = {
@@ -37,10 +37,10 @@ def _without(draft: Draft, hidden: set[str]) -> Draft:
 
 
 def _replacements(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The ids of the draft's facts that a person replaced, each with that of the person's fact.
+    """The ids of the draft's facts that a person replaced, each with the id of the person's fact.
 
-    A fact that differs from the replaced one in its numbers counts as replaced, too, if it is the
-    only one of its kind.
+    A fact that differs from the replaced one only in numbers counts as replaced, too, if no other
+    fact of the draft does.
     """
     facts = {fact_text.fact_id(draft.name, fact.text): fact for fact in draft.facts}
     lasting = {

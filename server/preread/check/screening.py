@@ -26,7 +26,7 @@ class Screening:
     def rejection(self, text: str) -> Rejection | None:
         """Why a text cannot be published; None if it can.
 
-        Ask this before reporting any problem whose message quotes the text.
+        Call this before reporting any problem whose message quotes the text.
         """
         if fact_text.INVISIBLE.search(text):
             message = "contains control characters or others that a reader cannot see"
@@ -47,7 +47,10 @@ class Screening:
 
 
 def orders_in_own_words(fact: Fact) -> Rejection | None:
-    """Orders in a fact's own words, which a reader might obey because no source proves them."""
+    """The rejection of a fact whose own words give orders; None if they do not.
+
+    A reader might take them for Preread's own, because they are not quoted from a source.
+    """
     found = prompt_injection.in_own_words(fact_text.own_words(fact.text))
     message = f"says `{found}` in its own words; quote it from its source, or leave it out"
     return Rejection("E_ORDER", message) if found else None

@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from preread.builds.jobs import Job, Jobs
 from preread.daemon.background import Background
-from preread.errors import Cancelled, PrereadError, of_system
+from preread.errors import Cancelled, PrereadError, from_os_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -207,7 +207,7 @@ class _Thread:
             self._thread.start()
             self.loop = started.result()
         except OSError as error:
-            raise of_system(error) from error
+            raise from_os_error(error) from error
 
     @property
     def is_alive(self) -> bool:

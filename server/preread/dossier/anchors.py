@@ -1,4 +1,4 @@
-"""Anchors: a quoted name in a fact's text with the line where it is."""
+"""Anchors: quoted names in a fact's text, each followed by the line that contains it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def written_path(path: str) -> str:
 def anchored(
     text: str, base: str, expand: Callable[[Ref, str], Ref] = lambda ref, _: ref
 ) -> Iterator[tuple[re.Match[str], Ref]]:
-    """Each anchor of a text with its source; `expand` returns the full path of a written one."""
+    """Each anchor in a text with its source; `expand` replaces a basename by the full path."""
     ref = sources.parse(base) if base else None
     path = own = ref.path if ref is not None else ""
     for match in ANCHOR.finditer(text):

@@ -10,7 +10,7 @@ FILE_KINDS = frozenset({"lines", "path", "test"})
 
 
 class Paths:
-    """The paths that a file has cited in full so far, to expand and shorten basenames."""
+    """The paths that a file has cited in full so far, to expand basenames and to shorten paths."""
 
     def __init__(self, shared: Container[str] = ()) -> None:
         self.by_basename: dict[str, dict[str, None]] = {}
@@ -30,7 +30,7 @@ class Paths:
         self.by_basename.setdefault(path.rsplit("/", 1)[-1], {})[path] = None
 
     def shorten(self, ref: Ref) -> str:
-        """The shortest form that reads back as `ref`; from now on its path counts as cited."""
+        """The shortest form that is read back as `ref`, whose path counts as cited from now on."""
         if ref.kind not in FILE_KINDS:
             return str(ref)
         basename = ref.path.rsplit("/", 1)[-1]

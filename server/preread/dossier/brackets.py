@@ -4,10 +4,10 @@ import re
 
 from preread.dossier import sources
 
-# Round brackets inside these do not delimit sources: a path in angle brackets, an absence's text.
+# Round brackets in these do not delimit sources: paths in angle brackets, the text of an absence.
 OPAQUE = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')
 SHORT = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?")  # lines of the section's source
-ALMOST = re.compile(r"[\w)\]]:\d")  # a path with a line is somewhere in it
+ALMOST = re.compile(r"[\w)\]]:\d")  # part of a path with a line
 MAX_SHOWN = 120  # characters of a bracket in a message
 
 
@@ -48,7 +48,7 @@ def _is_source(part: str) -> bool:
 
 
 def why_unread(bullet: str) -> str:
-    """Why a bullet's brackets are not read as sources, to end a message; empty if it has none."""
+    """Why a bullet's brackets are not read as sources, as the end of a message; else empty."""
     _, parts = split_sources(bullet)
     odd = next((part for part in parts if not _is_source(part)), "")
     if odd and (ALMOST.search(odd) or any(map(_is_source, parts))):
@@ -60,7 +60,7 @@ def why_unread(bullet: str) -> str:
 
 
 def why_not_last(bullet: str) -> str:
-    """A hint on sources in mid-sentence, which are not read, to end a message; empty if none."""
+    """A hint on sources in mid-sentence, as the end of a message; empty if there are none."""
     text, _ = split_sources(bullet)
     shape = OPAQUE.sub(lambda match: "x" * len(match[0]), text)
     for match in re.finditer(r"\(([^()]+)\)", shape):

@@ -1,7 +1,7 @@
 """How a dossier's facts changed over time: `.state/history/<feature>.jsonl`, one line per publish.
 
 Each line is an `Event` with the facts that it added, removed, moved or changed; together they give
-the facts at any time. What people edit between two publishes is an event of its own.
+the facts at any time. People's edits between two publishes are an event of their own.
 """
 
 import difflib
@@ -66,8 +66,8 @@ class Event(Model):
 Facts = dict[tuple[str, str], Known]  # by file and id
 
 
-def known(texts: Mapping[str, str], feature: str) -> Facts:
-    """The facts of a dossier's files."""
+def facts_in(texts: Mapping[str, str], feature: str) -> Facts:
+    """The facts in a dossier's files."""
     drafts = [markdown.parse(name, feature, text)[0] for name, text in texts.items()]
     found = (_known(draft.name, fact) for draft, _, fact in markdown.all_facts(drafts))
     return {(one.file, one.id): one for one in found}
@@ -102,15 +102,15 @@ def facts_after(past: Iterable[Event]) -> Facts:
     return facts
 
 
-def built(past: Iterable[Event]) -> set[str]:
+def built_ids(past: Iterable[Event]) -> set[str]:
     """Ids of the facts that builds wrote, as far as the history goes back."""
     of_people: set[tuple[str, str]] = set()
     found: set[str] = set()
     for event in past:
         for change in event.changes:
             was = (change.was.file, change.was.id) if change.was is not None else None
-            is_persons = was in of_people or event.how in {EDITED, UNKNOWN}
-            if change.now is not None and is_persons:
+            by_person = was in of_people or event.how in {EDITED, UNKNOWN}
+            if change.now is not None and by_person:
                 of_people.add((change.now.file, change.now.id))
                 found.discard(change.now.id)
             elif change.now is not None:
@@ -119,7 +119,7 @@ def built(past: Iterable[Event]) -> set[str]:
 
 
 def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, str]:
-    """Ids of the facts of builds that people edited, also lasting ones -> of what they made of it.
+    """Ids of builds' facts that people edited, also their lasting ids -> ids of people's versions.
 
     Only if the words are still similar; otherwise it is not known which fact replaced which.
     """
@@ -136,21 +136,21 @@ def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, s
     return found
 
 
-def every(past: Iterable[Event]) -> Iterator[Known]:
+def all_facts(past: Iterable[Event]) -> Iterator[Known]:
     """All facts that ever existed, as far as the history goes back, oldest first."""
     changes = (change for event in past for change in event.changes)
     return (change.now for change in changes if change.now is not None)
 
 
-def taken_out(layout: Layout, found: Published, replaced: Collection[str]) -> set[str]:
-    """Ids, also lasting ones, of the builds' facts whose lines people removed from a dossier.
+def deleted_by_people(layout: Layout, found: Published, replaced: Collection[str]) -> set[str]:
+    """Ids and lasting ids of the builds' facts whose lines people deleted from a dossier.
 
-    `replaced`: ids of facts that people changed instead. Raises Unreadable.
+    `replaced`: ids of facts that people edited, which do not count. Raises Unreadable.
     """
     manifest = found.manifest or Manifest(feature="")
-    shown = {one.id for one in known(found.texts, manifest.feature).values()}
+    shown = {one.id for one in facts_in(found.texts, manifest.feature).values()}
     gone = {*manifest.facts} - shown - {*replaced}
-    past = every(events(layout, manifest.feature)) if gone else ()
+    past = all_facts(events(layout, manifest.feature)) if gone else ()
     lasting = {
         fact_text.lasting_id(one.file, one.text, one.sources) for one in past if one.id in gone
     }
@@ -171,35 +171,35 @@ class Publish(NamedTuple):
     why: str
 
 
-def note(services: Services, done: Publish) -> None:
+def record(services: Services, publish: Publish) -> None:
     """Record what a publish changed; skipped if the file cannot be written."""
-    layout, feature = services.layout, done.new.feature
+    layout, feature = services.layout, publish.new.feature
     with suppress(PrereadError):
         past = events(layout, feature)
-        by_people = _edit(past, done.before)
-        if not past and done.before:
-            by_people = _whole(done.before)
-        changes = compare(done.before, done.after)
-        reasons = _Reasons(services.tree, done.old)
+        by_people = _edit(past, publish.before)
+        if not past and publish.before:
+            by_people = _starting_event(publish.before)
+        changes = compare(publish.before, publish.after)
+        reasons = _Reasons(services.tree, publish.old)
         event = Event(
             at=round(time.time(), 3),
-            how=done.how,
-            builder=done.new.builder,
-            model=done.new.model,
+            how=publish.how,
+            builder=publish.new.builder,
+            model=publish.new.model,
             commit=git.head(layout.root)[:12],
-            why=done.why,
+            why=publish.why,
             changes=tuple(one.model_copy(update={"why": reasons.of(one)}) for one in changes),
         )
         new = [one for one in (by_people, event) if one and one.changes]
         path = layout.history(feature)
         if new and path.exists() and path.stat().st_size > MAX_BYTES:
             atomic.replace(path, path.with_suffix(".old.jsonl"))
-            new.insert(0, _whole(facts_after(past)))
+            new.insert(0, _starting_event(facts_after(past)))
         _append(layout, feature, new)
 
 
-def _whole(facts: Facts) -> Event:
-    """An event with all facts, for a history that is missing or cut."""
+def _starting_event(facts: Facts) -> Event:
+    """An event with all facts, to start a history or a new file of it."""
     changes = tuple(Change(kind="added", now=one) for one in facts.values())
     return Event(at=round(time.time(), 3), how=UNKNOWN, changes=changes)
 
@@ -211,8 +211,8 @@ def _append(layout: Layout, feature: str, new: list[Event]) -> None:
         atomic.append(path, json.dumps(data, ensure_ascii=True).encode())
 
 
-def edits(layout: Layout, feature: str, now: Facts) -> list[Event]:
-    """All events, with what people have edited since the last one."""
+def events_and_edits(layout: Layout, feature: str, now: Facts) -> list[Event]:
+    """All recorded events, and one for what people have edited since the last of them."""
     past = events(layout, feature)
     edit = _edit(past, now)
     return [*past, edit] if edit is not None else past
@@ -233,10 +233,10 @@ class _Reasons:
     def of(self, change: Change) -> str:
         if change.was is None or change.kind == "moved":
             return ""
-        found = [why for source in change.was.sources if (why := self._became(source))]
+        found = [why for source in change.was.sources if (why := self._of_source(source))]
         return "; ".join(found)
 
-    def _became(self, source: str) -> str:
+    def _of_source(self, source: str) -> str:
         ref, digest = sources.parse(source), self._spans.get(source)
         if ref is None or digest is None or ref.kind not in {"lines", "path", "test"}:
             return ""

@@ -21,7 +21,7 @@ def split(line: str) -> tuple[str, str]:
 
 
 def read(comments: str) -> dict[str, str]:
-    """The values of the note in some comments, in its order; empty without one."""
+    """The values of the note in these comments, in the note's order; empty without a note."""
     match = NOTE.search(comments)
     if match is None:
         return {}
@@ -30,7 +30,10 @@ def read(comments: str) -> dict[str, str]:
 
 
 def written(comments: str, values: Mapping[str, str]) -> str:
-    """The comments with their note replaced, or added at the end; empty values are left out."""
+    """The comments with a note of these values in place of theirs, or at the end if they have none.
+
+    Empty values are left out.
+    """
     kept = {key: ODD.sub(" ", value).strip()[:MAX_VALUE] for key, value in values.items()}
     pairs = "; ".join(f"{key}: {value}" for key, value in kept.items() if value)
     note = f"<!-- {pairs} -->"

@@ -1,4 +1,4 @@
-"""What a fact's text says: its quotes, its own words, the ids made of it, its length in tokens."""
+"""The parts of a fact's text: its quotes, its own words, the ids derived from it, its tokens."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ def fact_id(file: str, text: str) -> str:
 
 
 def lasting_id(file: str, text: str, cited: Iterable[str]) -> str:
-    """A fact's id without its numbers, which change as the code does, but with the cited files."""
+    """An id that survives other numbers in the fact's text: from its shape and the cited files."""
     refs = map(sources.parse, cited)
     places = sorted({ref.path or ref.name for ref in refs if ref is not None})
     return fact_id(file, " ".join((shape(text), *places)))
@@ -44,7 +44,7 @@ def own_words(text: str) -> str:
 
 
 def shape(text: str) -> str:
-    """A fact's words, ignoring numbers outside backticks, which change as the code does."""
+    """A fact's words without the numbers outside backticks, which change as the code does."""
     words = re.sub(r"\d+", "0", own_words(text)).split()
     return " ".join((*words, *quotes(text))).lower()
 

@@ -1,4 +1,4 @@
-"""Write a new draft into a file that a person edited: its order and its other lines stay."""
+"""Write a new draft into a file that a person edited, keeping its order and its other lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,9 +11,10 @@ Lines = dict[int, list[str]]  # number of an old line -> its new content
 
 
 def render_into(old: str, draft: Draft) -> str:
-    """The old text with the draft's facts, each on the line where it was or after its section's.
+    """The old text with the draft's facts: each on its old line, new ones at their section's end.
 
-    Facts and fences that the draft no longer has are left out. Reading it gives the draft's facts.
+    Facts and fences that the draft no longer has are left out. Parsing the result gives the draft's
+    facts.
     """
     before = markdown.parse(draft.name, draft.feature, old)[0]
     pairs = _pairs(before, draft)
@@ -24,7 +25,7 @@ def render_into(old: str, draft: Draft) -> str:
         lines[fact.line] = [] if now is None else lines[fact.line]
         if now is not None and (now.text, now.sources) != (fact.text, fact.sources):
             lines[fact.line] = [_bullet(now)]
-    for number in _other_fences(before, draft):
+    for number in _dropped_fences(before, draft):
         lines[number] = []
     _move_headings(before, draft, pairs, lines)
     matched = {id(fact) for fact in pairs.values()}
@@ -48,7 +49,7 @@ def _bullet(fact: Fact) -> str:
 
 
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
-    """Old line -> its new fact: with the same words, or else differing only in numbers."""
+    """Line of each old fact -> the new fact with the same words, or else with other numbers."""
     found: dict[int, Fact] = {}
     left = [(section.heading, fact) for _, section, fact in markdown.all_facts([draft])]
     old = [(section.heading, fact) for _, section, fact in markdown.all_facts([before])]
@@ -76,8 +77,8 @@ def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
     return one[0] == other[0] and fact_text.shape(one[1].text) == fact_text.shape(other[1].text)
 
 
-def _other_fences(before: Draft, draft: Draft) -> Iterator[int]:
-    """The lines of fences that are not in the draft any more."""
+def _dropped_fences(before: Draft, draft: Draft) -> Iterator[int]:
+    """The numbers of the lines of fences that the draft no longer has."""
     kept = {item.lines for section in draft.sections for item in _fences(section)}
     for section in before.sections:
         for fence in _fences(section):
@@ -96,7 +97,7 @@ def _is_new(item: Fact | Fence, before: Draft, matched: set[int]) -> bool:
 
 
 def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
-    """Update headings that are a path which has changed."""
+    """Update the headings of sections whose facts are under another heading (path) now."""
     now = {id(fact): section for _, section, fact in markdown.all_facts([draft])}
     for section in before.sections:
         of_facts = [now[id(pairs[fact.line])] for fact in section.facts if fact.line in pairs]
@@ -129,9 +130,9 @@ def _drop_empty_sections(before: Draft, lines: Lines) -> None:
 
 
 def _with_full_paths(text: str, draft: Draft) -> str:
-    """The text, with its sources written out where it would not read as the draft's facts.
+    """The text with full paths in the facts that would otherwise be parsed with other sources.
 
-    A shortened path relies on an earlier line with the full one, which may be gone or moved down.
+    A basename relies on an earlier line with the full path, which may be gone or further down now.
     """
     expected: Sequence[Fact] = [fact for _, _, fact in markdown.all_facts([draft])]
     lines = text.split("\n")

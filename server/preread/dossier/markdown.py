@@ -14,7 +14,7 @@ from preread.models import Draft, Fact, Fence, Problem, Section
 NO_FACTS = "No facts found."
 # Possessive, so that a long line of blanks takes linear time.
 FENCE = re.compile(r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$")
-COMMENT = re.compile(r"<!--(?:(?!-->).)*-->")  # a person's, on a line of its own
+COMMENT = re.compile(r"<!--(?:(?!-->).)*-->")  # a person's comment, on a line of its own
 
 
 def heading_source(heading: str) -> str:
@@ -65,7 +65,7 @@ class _Reader:
         return found
 
     def bullet(self, number: int, bullet: str) -> None:
-        """Read a bullet. In the project's knowledge, its comments are no part of the fact."""
+        """Read a bullet. In the project's knowledge, its comments are not part of the fact."""
         comments = ""
         if not self.is_dossier:
             bullet, comments = fact_notes.split(bullet)
@@ -169,9 +169,9 @@ class _Reader:
 def parse(
     name: str, feature: str, text: str, *, retired: bool = False
 ) -> tuple[Draft, list[Problem]]:
-    """Parse one dossier file; lines that break the format are reported, everything else is kept.
+    """Parse one file; returns its draft, and a problem for each line that breaks the format.
 
-    Of the project's knowledge, facts that were replaced or forgotten are left out unless `retired`.
+    In the project's knowledge, facts that were replaced or forgotten are skipped unless `retired`.
     """
     reader = _Reader(name, feature, text.removeprefix("\ufeff"), retired=retired)
     draft = reader.read()
@@ -206,7 +206,7 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 
 def _shared_basenames(draft: Draft) -> set[str]:
-    """The basenames that several cited files share: alone, they would confuse a reader."""
+    """The basenames that several cited files share; on their own they would be ambiguous."""
     paths: set[str] = set()
     for section in draft.sections:
         for fact in section.facts:
@@ -221,15 +221,11 @@ def _bullet(fact: Fact, base: Ref | None, paths: Paths) -> str:
     inside = {
         anchor.source for anchor in anchors.of_fact(fact, str(base) if base is not None else "")
     }
-    if not fact.sources or (
-        base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)
-    ):
-        return f"- {_shortened(fact.text, base, paths)}"
-    parts = [
-        _part(text, base, paths)
-        for text in fact.sources
-        if text not in inside or _ends_in_sources(fact.text)
-    ]
+    # Without brackets after it, such a text would lose the brackets that it ends with.
+    needs_brackets = _ends_in_sources(fact.text)
+    inherits = base is not None and fact.sources == (str(base),)
+    cited = [one for one in fact.sources if needs_brackets or not (inherits or one in inside)]
+    parts = [_part(source, base, paths) for source in cited]
     text = _shortened(fact.text, base, paths)
     return f"- {text} ({', '.join(parts)})" if parts else f"- {text}"
 
@@ -245,7 +241,7 @@ def _part(text: str, base: Ref | None, paths: Paths) -> str:
 
 
 def _shortened(text: str, base: Ref | None, paths: Paths) -> str:
-    """The text with the shortest paths in its anchors that read back as the same."""
+    """The text with the shortest paths in its anchors that are read back as the same paths."""
     parts, end = [], 0
     for match, ref in anchors.anchored(text, str(base) if base is not None else ""):
         if match["path"]:

@@ -82,7 +82,7 @@ def text_of(data: bytes) -> str:
 def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
     """Parse a manifest; None unless it is valid, of this schema and of this feature.
 
-    In one that git merged, no file's digest is valid, because it has the entries of both sides.
+    If git merged it, the digests of all files are empty, because it has the entries of both sides.
     """
     if data is None:
         return None
@@ -114,7 +114,7 @@ def pending(layout: Layout, feature: str) -> bool:
     return bool(staged(layout, feature)) or os.path.lexists(layout.building(feature))
 
 
-def abandoned(layout: Layout) -> list[str]:
+def unfinished(layout: Layout) -> list[str]:
     """The features that are being built, or for which a killed build left files."""
     names = set()
     for folder in (layout.staging, layout.building("x").parent):
@@ -141,7 +141,7 @@ def ready(layout: Layout, feature: str) -> list[tuple[Ready, Path]]:
 
 
 class _Snapshot(NamedTuple):
-    """One read of a dossier, which another process may have been replacing."""
+    """One read of a dossier, which another process may have been replacing at the time."""
 
     published: Published | None
     is_consistent: bool  # all files exist with the manifest's digests: they are of one build
@@ -201,8 +201,8 @@ def read_texts(layout: Layout, feature: str) -> dict[str, str]:
 def read(layout: Layout, feature: str) -> Published | None:
     """Read the complete dossier of one build; None when there is none. Takes no lock.
 
-    A file that differs from the manifest was either read during a publish, and a later read finds
-    it consistent; or a person edited it, and two reads in a row are the same.
+    A file that differs from the manifest was either read during a publish, so a later read will be
+    consistent; or a person edited it, and two reads in a row give the same.
     """
     last = None
     for _ in range(MAX_READS):
@@ -230,7 +230,7 @@ def features(layout: Layout) -> list[str]:
 
 
 def _has_dossier(folder: str) -> bool:
-    """Without pathlib, which is too slow for thousands of them."""
+    """Whether a folder has a dossier. Without pathlib, which is too slow for thousands of them."""
     if os.path.islink(folder):  # noqa: PTH114
         return False
     return any(os.path.isfile(f"{folder}/{name}") for name in (MANIFEST, *BY_NAME))  # noqa: PTH113

@@ -1,4 +1,4 @@
-"""Find cited lines again after their file changed, was renamed, or lost a definition to another."""
+"""Find cited lines again after their file changed or was renamed, or their definition moved."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -11,11 +11,11 @@ from preread.models import SpanMark
 from preread.project.renames import Renames
 from preread.project.tree import Tree
 
-# A text of fewer characters is not distinctive: without its neighbours or its symbol, an equal
-# line elsewhere in the file is more likely another one.
+# A shorter text (in characters) is not distinctive: an equal line elsewhere in the file, with other
+# neighbours and another symbol, is more likely not the one that was cited.
 DISTINCTIVE = 24
 MAX_SEARCHED = 5_000  # files read to find a definition that moved to another file
-# What lines above a definition begin with that belong to it, like its documentation.
+# Lines above a definition that start like this belong to it, such as its documentation.
 ABOVE_DEFINITION = ("//", "/*", "*", "#", "--", "@")
 
 
@@ -34,11 +34,11 @@ class Relocator:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._texts: dict[str, _Squeezed] = {}
+        self._texts: dict[str, _CompactFile] = {}
         self._renames = Renames(tree)
 
     def mark(self, ref: Ref) -> SpanMark | None:
-        """What is at a source's lines and around them; None for other kinds and for blank lines."""
+        """The mark of a source's lines; None for other kinds of sources and for blank lines."""
         if ref.kind != "lines":
             return None
         text = self._text(ref.path)
@@ -58,10 +58,10 @@ class Relocator:
         )
 
     def relocate(self, ref: Ref, digest: str, marked: SpanMark | None) -> Ref | None:
-        """The source that now has the text of `digest`; None when there is no single match.
+        """The source that now has the marked text; None when there is no single match.
 
-        Looks at the same lines, then elsewhere in the file, then in the file's new place, then in
-        the files that define the enclosing symbol.
+        `digest` is that of the cited lines. Searches the same lines, then the rest of the file,
+        then the file's new place, then the files that define the enclosing symbol.
         """
         try:
             is_same = sources.resolve(ref, self.tree).digest == digest
@@ -78,7 +78,10 @@ class Relocator:
         return replace(ref, path=place.path, start=place.start, end=end)
 
     def has_symbol(self, path: str, marked: SpanMark | None) -> bool:
-        """Whether the file still defines what the lines were in; at module level, if it exists."""
+        """Whether a file still defines the symbol that enclosed the lines.
+
+        For lines outside of any symbol: whether the file exists.
+        """
         if marked is None or not marked.symbol:
             return self.tree.exists(path)
         outline = self.tree.outline(path)
@@ -86,14 +89,14 @@ class Relocator:
         defined |= {(one.group, one.name) for one in outline.tests}
         return marked.symbol in {_symbol_path(*one) for one in defined}
 
-    def _text(self, path: str) -> "_Squeezed":
+    def _text(self, path: str) -> "_CompactFile":
         if path not in self._texts:
             self.tree.check()
-            self._texts[path] = _Squeezed(self.tree, path)
+            self._texts[path] = _CompactFile(self.tree, path)
         return self._texts[path]
 
     def _is_in_place(self, ref: Ref, marked: SpanMark) -> bool:
-        """Whether lines that are as they were are also where they were."""
+        """Whether unchanged lines are the cited ones, and not another copy of them."""
         here = self._text(ref.path).mark(ref.start, ref.end)
         if here.symbol != marked.symbol:
             return False
@@ -106,10 +109,9 @@ class Relocator:
         return chosen if chosen is not None and _is_same(chosen, places, marked) else None
 
     def _elsewhere(self, path: str, marked: SpanMark) -> _Place | None:
-        """The file's new name, else the only other file that has the text, in a symbol of the same
-        name or a file's copy.
+        """The place in the renamed file, else the only convincing place in any other file.
 
-        While a file still defines the symbol, its text elsewhere is a twin: it has not moved.
+        While the file still defines the symbol, the same text elsewhere is a copy: nothing moved.
         """
         current = path if self.tree.exists(path) else self._renames.of(path)
         renamed = self._in_file(current, marked, "") if current != path and current else None
@@ -146,11 +148,11 @@ class Relocator:
 def _closest(
     places: list[_Place], marked: SpanMark, is_exact: Callable[[_Place], bool] | None = None
 ) -> _Place | None:
-    """The place that agrees best with the mark; None when several agree equally well."""
+    """The place that matches the mark best; None when several match it equally well."""
     left = places
     tests: list[Callable[[_Place], bool]] = [
         lambda place: place.mark.symbol == marked.symbol,
-        lambda place: _name(place.mark) == _name(marked),  # what contains it was renamed
+        lambda place: _name(place.mark) == _name(marked),  # its container was renamed
         lambda place: _neighbours(place, marked) == 2,
         lambda place: _neighbours(place, marked) > 0,
     ]
@@ -177,8 +179,8 @@ def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
 def _is_moved(place: _Place, marked: SpanMark, *, is_kept: bool) -> bool:
     """Whether an equal text in another file is the one that was cited.
 
-    `is_kept`: the file that was cited still exists, perhaps under another name, so its other text
-    has not moved.
+    `is_kept`: the cited file still exists, perhaps under another name, so text outside of symbols
+    has probably not moved.
     """
     if marked.symbol:
         return place.mark.symbol == marked.symbol
@@ -190,11 +192,11 @@ def _name(mark: SpanMark) -> str:
 
 
 def _neighbours(place: _Place, marked: SpanMark) -> int:
-    """How many of the lines before and after are as they were."""
+    """How many of the two neighbouring lines, before and after, are unchanged."""
     return (place.mark.before == marked.before) + (place.mark.after == marked.after)
 
 
-class _Squeezed:
+class _CompactFile:
     """A file's lines without white space, so that indentation and line breaks do not matter."""
 
     def __init__(self, tree: Tree, path: str) -> None:
@@ -202,7 +204,7 @@ class _Squeezed:
         self.raw = tree.cited_lines(path) or []
         self.lines = ["".join(line.split()) for line in self.raw]
         self.offsets = [0, *accumulate(map(len, self.lines))]
-        self.commas = [0, *accumulate(starmap(_is_added, pairwise((*self.lines, ""))))]
+        self.commas = [0, *accumulate(starmap(_has_added_comma, pairwise((*self.lines, ""))))]
 
     def places(self, marked: SpanMark) -> Iterator[_Place]:
         """Every run of whole lines with the marked text, first to last."""
@@ -215,23 +217,24 @@ class _Squeezed:
                 end += 1
             last = end
             while last <= len(self.lines) and self._size(start, last) == marked.size:
-                if _digest(_without_added(self.lines[start:last])) == marked.digest:
+                if _digest(_without_added_commas(self.lines[start:last])) == marked.digest:
                     yield _Place(self.path, start + 1, last, self.mark(start + 1, last))
                     break
                 last += 1  # a closing bracket after a comma that does not count
 
     def _size(self, start: int, end: int) -> int:
+        """Characters of these lines without added commas; 0-based, `end` is not included."""
         return self.offsets[end] - self.offsets[start] - self.commas[end - 1] + self.commas[start]
 
     def with_blank_lines(self, place: _Place, count: int) -> int:
-        """The last line of a place with as many blank lines at its end as it had."""
+        """The last line of a place, extended by blank lines up to `count` lines in all."""
         end = place.end
         while end < min(place.start + count - 1, len(self.lines)) and not self.lines[end]:
             end += 1
         return end
 
     def mark(self, start: int, end: int) -> SpanMark:
-        text = _without_added(self.lines[start - 1 : end])
+        text = _without_added_commas(self.lines[start - 1 : end])
         return SpanMark(
             size=sum(map(len, text)),
             digest=_digest(text),
@@ -247,7 +250,7 @@ class _Squeezed:
     def _symbol(self, start: int, end: int) -> str:
         """The path of the innermost symbol or test around the lines, such as `Cart.add`.
 
-        A comment outside of any belongs to the definition that follows it.
+        A comment outside of all symbols belongs to the definition that follows it.
         """
         outline = self.tree.outline(self.path)
         definitions = [(one.start, -one.end, one.container, one.name) for one in outline.symbols]
@@ -266,18 +269,18 @@ class _Squeezed:
         return all(line.startswith(ABOVE_DEFINITION) for line in self.lines[start - 1 : end - 1])
 
     def digest(self, place: _Place) -> str:
-        """The digest of a place's lines as they are, as a manifest has it."""
+        """The digest of a place's original lines, as in a manifest."""
         return sources.Span(tuple(self.raw[place.start - 1 : place.end])).digest
 
 
-def _is_added(line: str, after: str) -> bool:
+def _has_added_comma(line: str, after: str) -> bool:
     """Whether a line ends in a comma that formatters add where they break lines."""
     return line.endswith(",") and after[:1] in {")", "]", "}"}
 
 
-def _without_added(lines: list[str]) -> list[str]:
+def _without_added_commas(lines: list[str]) -> list[str]:
     pairs = pairwise((*lines, ""))
-    return [line[:-1] if _is_added(line, after) else line for line, after in pairs]
+    return [line[:-1] if _has_added_comma(line, after) else line for line, after in pairs]
 
 
 def _symbol_path(container: str, name: str) -> str:

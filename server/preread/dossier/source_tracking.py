@@ -1,4 +1,4 @@
-"""Follow the code: update the sources of a published dossier's facts, without a model."""
+"""Follow changes in the code: update the sources of a dossier's facts, without a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,8 +11,8 @@ from preread.services import Services
 
 
 @dataclass(frozen=True)
-class Followed:
-    """The current state of the sources that a manifest lists."""
+class SourceChanges:
+    """What has become of the sources that a manifest lists; those in no field are unchanged."""
 
     moved: dict[str, str] = field(default_factory=dict)  # source -> its new place
     changed: frozenset[str] = frozenset()  # its file or symbol exists, but the text does not
@@ -23,7 +23,7 @@ class Followed:
         return self.changed | self.gone
 
 
-def follow(services: Services, manifest: Manifest) -> Followed:
+def follow(services: Services, manifest: Manifest) -> SourceChanges:
     """Look up every source of the manifest; lines that have moved are found again."""
     relocator = Relocator(services.tree)
     refs = {text: sources.parse(text) for text in manifest.spans}
@@ -47,18 +47,18 @@ def follow(services: Services, manifest: Manifest) -> Followed:
             (changed if is_there else gone).add(text)
         elif now != ref:
             moved[text] = str(now)
-    return Followed(moved, frozenset(changed), frozenset(gone))
+    return SourceChanges(moved, frozenset(changed), frozenset(gone))
 
 
-def found_again(relocator: Relocator, marks: Mapping[str, SpanMark]) -> Followed:
-    """The new places of sources that had lost their lines."""
+def find_lost(relocator: Relocator, marks: Mapping[str, SpanMark]) -> SourceChanges:
+    """Search for the lines of sources that could not be found before."""
     moved: dict[str, str] = {}
     for text, mark in marks.items():
         ref = sources.parse(text)
         now = relocator.relocate(ref, "", mark) if ref is not None else None
         if now is not None:
             moved[text] = str(now)
-    return Followed(moved, gone=frozenset(marks.keys() - moved.keys()))
+    return SourceChanges(moved, gone=frozenset(marks.keys() - moved.keys()))
 
 
 def _state(services: Services, ref: Ref, digest: str) -> str:
@@ -69,11 +69,11 @@ def _state(services: Services, ref: Ref, digest: str) -> str:
     return "" if now == digest else "changed"
 
 
-def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[LostFact, ...]]:
+def updated_draft(draft: Draft, found: SourceChanges) -> tuple[Draft, tuple[LostFact, ...]]:
     """The draft with updated sources, and the facts that lost theirs.
 
-    A fact with several sources keeps the remaining ones. A fact that quotes a changed ticket or
-    file keeps it: the check looks its quotes up.
+    A fact with several sources keeps the remaining ones. A fact with quotes keeps a changed source
+    that is a whole ticket or file, because the check looks its quotes up.
     """
     lost: list[LostFact] = []
     sections = []
@@ -87,21 +87,21 @@ def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[LostFact, ...]
                 lost.append(LostFact(file=draft.name, text=item.text, is_changed=is_changed))
             else:
                 remaining = tuple(one for one in item.sources if not _is_lost(one, item, found))
-                items.append(moved_fact(replace(item, sources=remaining), section.source, found))
+                items.append(updated_fact(replace(item, sources=remaining), section.source, found))
         source = found.moved.get(section.source, section.source)
         heading = source if section.source == section.heading else section.heading
         sections.append(replace(section, heading=heading, source=source, items=tuple(items)))
     return replace(draft, sections=tuple(one for one in sections if one.items)), tuple(lost)
 
 
-def has_lost_its_sources(fact: Fact, base: str, found: Followed) -> bool:
-    """Whether no source of a fact is left, or one that it names in its text is not."""
+def has_lost_its_sources(fact: Fact, base: str, found: SourceChanges) -> bool:
+    """Whether a fact has lost all its sources, or one that its text names."""
     if any(anchor.source in found.lost for anchor in anchors.of_fact(fact, base)):
         return True
     return bool(fact.sources) and all(_is_lost(one, fact, found) for one in fact.sources)
 
 
-def _is_lost(source: str, fact: Fact, found: Followed) -> bool:
+def _is_lost(source: str, fact: Fact, found: SourceChanges) -> bool:
     if source in found.gone:
         return True
     ref = sources.parse(source)
@@ -109,7 +109,7 @@ def _is_lost(source: str, fact: Fact, found: Followed) -> bool:
     return source in found.changed and not (whole and fact_text.quotes(fact.text))
 
 
-def moved_fact(fact: Fact, base: str, found: Followed) -> Fact:
+def updated_fact(fact: Fact, base: str, found: SourceChanges) -> Fact:
     """The fact with updated sources; `base` is its section's source."""
     moved, new_base = found.moved, found.moved.get(base, base)
     parts, end = [], 0

@@ -39,7 +39,7 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A parsed source: its kind and the parts that kind has. `str()` gives the canonical form."""
+    """A parsed source: its kind, and the fields of that kind. `str()` gives the canonical form."""
 
     kind: str
     path: str = ""
@@ -53,7 +53,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a source resolved to: its lines and, on demand, the names of the symbols around."""
+    """What a source resolved to: its lines and, on demand, the names of the enclosing symbols."""
 
     lines: tuple[str, ...]
     around: Callable[[], frozenset[str]] = frozenset
@@ -92,7 +92,7 @@ def quoted_path(path: str) -> str:
 
 
 def _may_have_blanks(path: str) -> bool:
-    """Whether words separated by blanks read as a path rather than a sentence."""
+    """Whether words separated by blanks are taken for a path rather than a sentence."""
     return "/" in path or "." in path
 
 
@@ -159,7 +159,7 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 
 @lru_cache(maxsize=10_000)
 def is_path_shaped(text: str) -> bool:
-    """Whether a text reads as a file: a known suffix or name, and no blanks unless in a folder."""
+    """Whether a text looks like a file's path: a known suffix or name, blanks only in folders."""
     # Imported here because a cached load that cites no such path need not load the table.
     from preread.languages import language_of
 
@@ -214,7 +214,7 @@ def _parse_commit(text: str) -> Ref | None:
 
 
 def read_commits(names: Sequence[str], tree: Tree) -> None:
-    """Read several commits at once, because each start of git takes time; for `resolve` later.
+    """Read several commits at once for a later `resolve`, because each start of git takes time.
 
     If one of them does not exist, `resolve` reads each by itself.
     """
@@ -234,7 +234,7 @@ def _resolve_commit(ref: Ref, tree: Tree) -> Span:
 
 
 def _shown(names: Sequence[str], tree: Tree, mark: str) -> str:
-    """Messages and patches of commits, each behind the mark; empty if one does not exist."""
+    """Messages and patches of commits, each after the mark; empty if a commit does not exist."""
     options = "--no-ext-diff --no-textconv --no-color --patch".split()
     layout = f"--format={mark}%n%H%n%B" if mark else "--format=%H%n%B"
     commits = [f"{name}^{{commit}}" for name in names]
@@ -243,7 +243,7 @@ def _shown(names: Sequence[str], tree: Tree, mark: str) -> str:
 
 
 def _lines_of_commit(text: str) -> tuple[str, ...]:
-    """Without the diff's mark in the first column, lines read as they do in the file."""
+    """The lines of a commit without the diff's first column, so that they are as in the file."""
     if not text:
         return ()
     lines = text[:MAX_COMMIT].rstrip("\n").split("\n")  # git puts empty ones between commits
@@ -353,7 +353,7 @@ def _parse_external(text: str) -> Ref | None:
 
 
 def external_span(ref: Ref) -> Span:
-    """The span of an external reference: the reference itself. Its server is not asked again."""
+    """The span of an external reference: the reference itself. Its server is not called again."""
     return Span((ref.name,))
 
 
@@ -362,7 +362,7 @@ def _resolve_external(ref: Ref, _tree: Tree) -> Span:
     raise SourceError("E_SOURCE_EXTERNAL", message)
 
 
-# In the order of parsing: kinds that start with a word of their own come before paths.
+# In the order of parsing: kinds with a prefix of their own come before paths.
 ROWS: dict[str, Row] = {
     "external": Row(_parse_external, lambda r: r.name, _resolve_external, local=False),
     "absent": Row(_parse_absent, lambda r: f'absent:{r.path}~"{r.name}"', _resolve_absent),

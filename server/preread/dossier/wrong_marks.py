@@ -37,7 +37,7 @@ def is_damaged(layout: Layout) -> bool:
 
 
 def shapes(layout: Layout) -> frozenset[tuple[str, str]]:
-    """The files and shapes of the marked facts, which are also wrong with other numbers."""
+    """The files and shapes of the marked facts; facts with other numbers are wrong, too."""
     return frozenset(
         (name, fact_text.shape(text))
         for id_, text in ids(layout).items()

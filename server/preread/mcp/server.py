@@ -284,5 +284,5 @@ async def recover(start: Path, environ: Mapping[str, str]) -> None:
     """Finish publishing what killed builds left. If that fails, the calls will say why."""
     with suppress(PrereadError):
         services = services_of(start, environ)
-        if published.abandoned(services.layout):
+        if published.unfinished(services.layout):
             await step(feature_lock.recover_all, services)

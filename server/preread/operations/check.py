@@ -128,7 +128,7 @@ def _hint_if_stale(services: Services, found: PublishedDossier) -> None:
 
 
 def _check_run(services: Services, name: str) -> CheckReply:
-    served = aliases.served(services.layout, name)
+    served = aliases.resolve(services.layout, name)
     services.layout.guard(served.feature)
     found = runlog.check(services, served.feature)
     if found is None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from preread import __version__, resolve
-from preread.errors import USAGE, PrereadError, of_system
+from preread.errors import USAGE, PrereadError, from_os_error
 from preread.infra import atomic
 from preread.layout import feature_name
 from preread.models import Model
@@ -168,7 +168,7 @@ def expected(start: Path, face: str, error: Exception) -> PrereadError:
     """The failure to report for any exception: itself, a system error with its path, or a bug."""
     if isinstance(error, PrereadError):
         return error
-    return of_system(error) if isinstance(error, OSError) else _bug(start, face, error)
+    return from_os_error(error) if isinstance(error, OSError) else _bug(start, face, error)
 
 
 def _bug(start: Path, face: str, error: Exception) -> PrereadError:

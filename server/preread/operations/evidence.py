@@ -45,7 +45,7 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     services = context.services()
     if request.include:
         services = context.services(include=[*services.settings.include, *request.include])
-    served = aliases.served(services.layout, request.feature)
+    served = aliases.resolve(services.layout, request.feature)
     given = request.model_dump(exclude={"limit", "include"})
     asked = resolve.resolve(services, **(given | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)

@@ -27,7 +27,7 @@ class ExtendRequest(RequestModel):
 
 async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     services = context.services()
-    served = aliases.served(services.layout, request.feature)
+    served = aliases.resolve(services.layout, request.feature)
     reply = await pipeline.extend(
         services, served.feature, request.files, context.jobs, context.caller
     )
@@ -37,7 +37,7 @@ async def extend(context: Context, request: ExtendRequest) -> LoadReply:
 async def preview(context: Context, request: ExtendRequest) -> Preview:
     """Which files the model would draft; what they would say is not known before."""
     services = context.services()
-    served = aliases.served(services.layout, request.feature)
+    served = aliases.resolve(services.layout, request.feature)
     await in_thread(context, services, pipeline.extension, served.feature, request.files)
     path = services.layout.relative(services.layout.dossier(served.feature))
     names = ", ".join(request.files)
@@ -45,7 +45,7 @@ async def preview(context: Context, request: ExtendRequest) -> Preview:
 
 
 def _limit(services: Services, request: ExtendRequest) -> float:
-    feature = aliases.served(services.layout, request.feature).feature
+    feature = aliases.resolve(services.layout, request.feature).feature
     found = published.read(services.layout, feature)
     level = found.manifest.level if found is not None and found.manifest is not None else "full"
     return services.settings.child_seconds(level)

@@ -74,7 +74,7 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
     else:
         from preread.evidence.collect import failing  # heavy
 
-        served = aliases.served(services.layout, request.feature)
+        served = aliases.resolve(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
         asked = resolve.resolve(services, feature=feature, scope=request.scope)
         pasts = failing(services, asked)

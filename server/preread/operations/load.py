@@ -6,7 +6,7 @@ from functools import partial
 from pydantic import Field
 
 from preread import aliases, cache, fingerprint, resolve
-from preread.aliases import Served
+from preread.aliases import Resolved
 from preread.builders import locate
 from preread.builds import build_key, pipeline
 from preread.dossier import published
@@ -45,7 +45,7 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
         return cached
     begun = time.time_ns()
     services = context.services()
-    served = aliases.served(services.layout, request.feature)
+    served = aliases.resolve(services.layout, request.feature)
     asked = _resolved(services, request, served)
     loaded = await pipeline.load(services, asked, context.jobs, context.caller)
     reply = with_warnings(services, loaded, served, request.description)
@@ -67,7 +67,7 @@ WOULD = {
 async def preview(context: Context, request: LoadRequest) -> Preview:
     """Whether it would build; what a dossier would say is not known before."""
     services = context.services()
-    served = aliases.served(services.layout, request.feature)
+    served = aliases.resolve(services.layout, request.feature)
     asked = _resolved(services, request, served)
     key = partial(build_key.build_key, services)
     found = await in_thread(context, services, cache.lookup, asked, key)
@@ -77,17 +77,17 @@ async def preview(context: Context, request: LoadRequest) -> Preview:
 
 
 def cached_reply(services: Services, request: LoadRequest) -> LoadReply | None:
-    served = aliases.served(services.layout, request.feature)
+    served = aliases.resolve(services.layout, request.feature)
     reply = pipeline.cached_reply(services, _resolved(services, request, served))
     return None if reply is None else with_warnings(services, reply, served, request.description)
 
 
-def _resolved(services: Services, request: LoadRequest, served: Served) -> Request:
+def _resolved(services: Services, request: LoadRequest, served: Resolved) -> Request:
     return pipeline.resolve(services, **(request.model_dump() | {"feature": served.feature}))
 
 
 def with_warnings(
-    services: Services, reply: LoadReply, served: Served, description: str | None = None
+    services: Services, reply: LoadReply, served: Resolved, description: str | None = None
 ) -> LoadReply:
     """The reply, with warnings about the settings and about what was asked for."""
     asked = (*served.warnings, *resolve.warnings(description))

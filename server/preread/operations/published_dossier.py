@@ -52,7 +52,7 @@ def find(services: Services, feature: str) -> PublishedDossier:
 
 def find_serving(services: Services, name: str) -> PublishedDossier:
     """The dossier that serves a name, which may be an alias. Raises like `find`."""
-    served = aliases.served(services.layout, name)
+    served = aliases.resolve(services.layout, name)
     return replace(find(services, served.feature), warnings=served.warnings)
 
 

@@ -67,7 +67,7 @@ class StatusReply(Model):
 
 async def status(context: Context, request: StatusRequest) -> StatusReply:
     services, begun = context.services(), time.monotonic()
-    served = aliases.served(services.layout, request.feature) if request.feature else None
+    served = aliases.resolve(services.layout, request.feature) if request.feature else None
     names = [served.feature] if served else published.features(services.layout)
     found = await in_thread(context, context.services(), _statuses, names)
     refreshed = await _refreshed(context, services, found, begun + REFRESH_SECONDS)
@@ -116,7 +116,7 @@ def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus
     )
     found |= {one.feature: one for one, _ in looked}
     fresh = [name for name in names if found[name].fresh]
-    computed = cache.computed(services, fresh, signature)
+    computed = cache.with_unchanged_files(services, fresh, signature)
     return [
         one.model_copy(update={"fresh": False, "why": TO_COMPUTE})
         if one.fresh and one.feature not in computed

@@ -78,7 +78,7 @@ def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, .
     layout = services.layout
     features = published.features(layout)
     if request.feature:
-        features = [aliases.served(layout, request.feature).feature]
+        features = [aliases.resolve(layout, request.feature).feature]
     wanted = _words(request.fact)
     found: list[DroppedFact] = []
     for feature in features:

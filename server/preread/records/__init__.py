@@ -1,1 +1,1 @@
-"""What is recorded besides dossiers: sessions, builds that run, runs, costs, changes, hints."""
+"""What is recorded besides dossiers: sessions, running builds, run logs, costs, changes, hints."""

@@ -33,7 +33,7 @@ class Entry(Model):
     outcome: str = Field(description="`ok`, or the code of its error.")
     duration_ms: float
     whole: bool = Field(
-        True, description="Whether `params` are as they were given: nothing cut, no secret hidden."
+        True, description="Whether `params` are complete: nothing was cut, and no secret hidden."
     )
 
 

@@ -1,7 +1,7 @@
 """The running builds of all processes: each one writes a journal of what it does.
 
-`.state/builds/<feature>.<id>.jsonl` is there while its build runs. A file `<feature>.<id>.cancel`
-beside it asks its process to end the build, so that nobody has to send a signal to a process.
+`.state/builds/<feature>.<id>.jsonl` exists while its build runs. A file `<feature>.<id>.cancel`
+beside it asks its process to end the build, so that no process has to signal another.
 """
 
 import os
@@ -37,15 +37,15 @@ class Event(Model):
     feature: str
     at: float  # epoch seconds
     text: str = ""
-    # of a step
+    # for a step
     done: float | None = None
     total: float | None = None
-    # of the beginning
+    # for the beginning
     level: Level | None = None
     pid: int | None = None
     born: processes.Born | None = None
-    until: float | None = None  # when its time is up
-    # of the end: a reply's status, or `error`, or `killed`
+    until: float | None = None  # the deadline, in epoch seconds
+    # for the end: a reply's status, `error` or `killed`
     state: str | None = None
     code: str | None = None
 
@@ -98,7 +98,7 @@ class Journal:
         if reply is not None:
             state, code = reply.status, reply.code
         else:
-            failure = Cancelled() if error is None else error  # None: its caller's scope ended
+            failure = Cancelled() if error is None else error  # None: the caller's scope ended
             code = failure.code if isinstance(failure, PrereadError) else "E_INTERNAL"
             text = failure.message if isinstance(failure, PrereadError) else str(failure)
         now = time.time()
@@ -136,8 +136,10 @@ async def run(
         progress.stop()
         scope.cancel()
 
-    left = progress.deadline and progress.deadline - time.monotonic()
-    await step(journal.begin, request, left and time.time() + left)
+    until = None
+    if progress.deadline is not None:
+        until = time.time() + progress.deadline - time.monotonic()
+    await step(journal.begin, request, until)
     reply: LoadReply | None = None
     error: Exception | None = None  # raised outside the task group, which would wrap it
     try:
@@ -164,7 +166,7 @@ def running(layout: Layout, feature: str | None = None) -> list[Live]:
     for path in _journals(layout.live_builds):
         events = list(_events(reading.plain_bytes(path, MAX_BYTES) or b"", _feature(path)))
         is_wanted = feature in {None, _feature(path)}
-        if is_wanted and events and events[-1].event != "end" and _lives(events[0]):
+        if is_wanted and events and events[-1].event != "end" and _is_alive(events[0]):
             steps = tuple(one for one in events if one.event == "step")
             found.append(Live(path, events[0], steps))
     return found
@@ -176,17 +178,17 @@ def cancel(build: Live) -> None:
 
 
 def is_running(build: Live) -> bool:
-    return build.journal.exists() and _lives(build.begin)
+    return build.journal.exists() and _is_alive(build.begin)
 
 
 def follow(builds: list[Live]) -> Iterator[Event]:
-    """Follow builds, past and new events, until the last one ends; does not affect them."""
+    """The past and new events of builds, until the last one ends. Does not affect the builds."""
     with ExitStack() as stack:
         left = []
         for build in builds:
             file = stack.enter_context(reading.opened(build.journal))
             if file is not None:
-                left.append(_Followed(build, file))
+                left.append(_Reader(build, file))
         while left:
             for one in left:
                 yield from one.more()
@@ -196,20 +198,22 @@ def follow(builds: list[Live]) -> Iterator[Event]:
 
 
 @dataclass
-class _Followed:
+class _Reader:
+    """Reads the journal of a running build as it grows."""
+
     build: Live
     file: IO[bytes]
     has_ended: bool = False
-    _held: bytes = b""
+    _rest: bytes = b""  # a line that is not complete yet
 
     def more(self) -> Iterator[Event]:
-        """The new events. A process that has ended will not write any more."""
-        lives = _lives(self.build.begin)
-        whole, newline, self._held = (self._held + self.file.read(MAX_BYTES)).rpartition(b"\n")
+        """The events since the last call, and an end for a process that was killed."""
+        is_alive = _is_alive(self.build.begin)  # before reading: it may write until it ends
+        whole, newline, self._rest = (self._rest + self.file.read(MAX_BYTES)).rpartition(b"\n")
         for event in _events(whole + newline, self.build.begin.feature):
             self.has_ended = event.event == "end"
             yield event.model_copy(update={"pid": self.build.begin.pid})
-        if not lives and not self.has_ended:
+        if not is_alive and not self.has_ended:
             self.has_ended = True
             feature, now = self.build.begin.feature, time.time()
             pid, why = self.build.begin.pid, "Its process was killed."
@@ -225,13 +229,14 @@ def _events(data: bytes, feature: str) -> Iterator[Event]:
                 yield event
 
 
-def _lives(begin: Event) -> bool:
+def _is_alive(begin: Event) -> bool:
+    """Whether the process that wrote the first line of a journal is alive."""
     is_known = begin.event == "begin" and begin.pid is not None and begin.born is not None
     return is_known and processes.lives(begin.pid or 0, begin.born or 0)
 
 
-def _is_begun_now(journal: Path) -> bool:
-    """Whether the process in its name is alive, for a journal without a first line yet."""
+def _is_being_created(journal: Path) -> bool:
+    """Whether the process in a journal's name is alive, for one without a first line yet."""
     return bool(processes.born(int(journal.stem.rpartition(".")[2][:8], 16)))
 
 
@@ -248,12 +253,12 @@ def _cancel(journal: Path) -> Path:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove journals of killed processes, and cancel requests that nobody will read."""
+    """Remove journals of killed processes, and cancel requests without a journal."""
     with suppress(PrereadError):
         for path in _journals(folder):
             events = _events(reading.plain_bytes(path, MAX_BYTES) or b"", _feature(path))
             first = next(events, None)
-            if not (_lives(first) if first else _is_begun_now(path)):
+            if not (_is_alive(first) if first else _is_being_created(path)):
                 _remove(path)
         for path in reading.listed(folder, CANCEL):
             if not path.with_suffix(JOURNAL).exists():

@@ -53,7 +53,7 @@ class Checked:
 
 
 def check(services: Services, feature: str) -> Checked | None:
-    """Check a feature's run log as far as it goes; None when there is none."""
+    """Check what a feature's run log contains so far; None when there is none."""
     path = services.layout.relative(services.layout.run_log(feature))
     text = services.tree.text(path)
     return None if text is None else _Checker(services, feature, path).checked(text)

@@ -74,7 +74,7 @@ class Session(Model):
     id: str
     name: str
     since: float = Field(description="When it began, in epoch seconds.")
-    seen: float = Field(description="When it was last heard of.")
+    seen: float = Field(description="When it last did something, in epoch seconds.")
     feature: str = Field("", description="What it works on.")
     doing: str = ""
     files: tuple[str, ...] = Field((), description="The files that it writes.")
@@ -137,8 +137,8 @@ def update(
 
 
 def known(layout: Layout, me: Identity) -> tuple[Session, list[Session]]:
-    """Like `update` where nothing can be written: others cannot see a new session."""
-    found = {one.id: one for one in everybody(layout)}
+    """Like `update`, where nothing can be written: other sessions do not see a new one."""
+    found = {one.id: one for one in live_sessions(layout)}
     now = time.time()
     mine = found.pop(me.id, None) or Session(id=me.id, name=me.name, since=now, seen=now)
     return mine, _overlaps(mine, found.values())
@@ -193,7 +193,7 @@ def say(layout: Layout, me: Identity, text: str, to: str = "") -> tuple[Message,
 
 
 def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
-    """A session's oldest unread messages, marked as read, and the number of the others."""
+    """A session's oldest unread messages, and how many more there are. Marks them as read."""
 
     def work(connection: sqlite3.Connection) -> tuple[list[Message], int]:
         known = _entered(connection, me)
@@ -207,7 +207,7 @@ def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
     return _use(layout, work)
 
 
-def everybody(layout: Layout) -> list[Session]:
+def live_sessions(layout: Layout) -> list[Session]:
     """The live sessions, oldest first."""
 
     def work(connection: sqlite3.Connection) -> list[Session]:
@@ -226,7 +226,7 @@ def latest(layout: Layout) -> int:
 
 
 def since(layout: Layout, seen: int) -> list[Message]:
-    """All messages after that one, for any recipient."""
+    """The messages after number `seen`, for any recipient; at most MAX_SINCE."""
     if not layout.sessions_db.is_file():
         return []
     return _database(layout).use(lambda connection: _messages(connection, seen))

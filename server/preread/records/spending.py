@@ -27,7 +27,7 @@ LOCK = "_spending"  # no feature has this name
 LOCK_SECONDS = 10.0
 MAX_BYTES = 2_000_000
 MAX_TEXT = 400  # characters of a name, so that a line stays under 4 KB
-MONTHS = 13  # what a shortened ledger keeps: this month, back to the same one a year ago
+MONTHS = 13  # kept in a shortened ledger: this month, and back to the same month a year ago
 # Matches a line exactly as it is written. Every cached reply includes today's total, and parsing
 # JSON takes ten times as long.
 LINE = re.compile(
@@ -64,7 +64,7 @@ RESERVATIONS = TypeAdapter(list[Reserved])
 def totals(layout: Layout, now: float | None = None) -> Spent:
     """The totals of the local day and month of `now`. An unreadable ledger has no runs."""
     now = time.time() if now is None else now
-    day, month = _start(now, months=None), _start(now)
+    day, month = _day_start(now), _month_start(now)
     runs = [run for run in _runs(plain_bytes(layout.spending) or b"") if run[0] >= month]
     today = [run for run in runs if run[0] >= day]
     return Spent(
@@ -83,11 +83,16 @@ def _runs(data: bytes) -> list[tuple[float, float | None]]:
     ]
 
 
-def _start(now: float, months: int | None = 0) -> float:
-    """When the local month of `now`, or `months` before it, began; with None, when the day did."""
+def _day_start(now: float) -> float:
+    """When the local day of `now` began."""
     at = time.localtime(now)
-    day, back = (at.tm_mday, 0) if months is None else (1, months)
-    return time.mktime((at.tm_year, at.tm_mon - back, day, 0, 0, 0, 0, 0, -1))
+    return time.mktime((at.tm_year, at.tm_mon, at.tm_mday, 0, 0, 0, 0, 0, -1))
+
+
+def _month_start(now: float, back: int = 0) -> float:
+    """When the local month of `now` began, or the one that many months back."""
+    at = time.localtime(now)
+    return time.mktime((at.tm_year, at.tm_mon - back, 1, 0, 0, 0, 0, 0, -1))
 
 
 def add(
@@ -118,8 +123,8 @@ def add(
 def _shorten(layout: Layout, now: float) -> None:
     """Drop invalid lines and the oldest months, but never this month. Requires the lock."""
     lines = [match[0] for match in LINE.finditer(plain_bytes(layout.spending) or b"")]
-    for months in range(MONTHS - 1, -1, -1):
-        since = _start(now, months)
+    for back in range(MONTHS - 1, -1, -1):
+        since = _month_start(now, back)
         recent = b"".join(line + b"\n" for line in lines if _runs(line)[0][0] >= since)
         if len(recent) <= MAX_BYTES * 3 // 4:  # leave room, or the next run would shorten again
             break
@@ -141,11 +146,10 @@ def allows(services: Services, now: float | None = None) -> bool:
 
 @contextmanager
 def reservation(services: Services) -> Iterator[bool]:
-    """Reserve what one build may cost while it runs, visible to every process; false if it exceeds
-    the month's limit.
+    """Reserve what one build may cost while it runs; yields false if it exceeds the month's limit.
 
-    Recording the cost ends before the reservation does: no dollar is ever free for two. Raises
-    E_WRITE.
+    Every process counts the reservation. The caller records the cost before the reservation ends,
+    so that no dollar is available to two builds. Raises E_WRITE.
     """
     if not services.settings.month_usd:
         yield True
@@ -215,11 +219,11 @@ def _agreement(services: Services, now: float | None) -> bytes:
 def _state(services: Services) -> str:
     spent, settings = totals(services.layout), services.settings
     builds = "build" if spent.unknown == 1 else "builds"
-    unknown = f" and {spent.unknown} {builds} of unknown cost" if spent.unknown else ""
+    unknown = f" ({spent.unknown} {builds} of unknown cost not included)" if spent.unknown else ""
     running = reserved(services.layout)
-    more = f", ${running:.2f} are reserved by builds that run" if running else ""
+    more = f", ${running:.2f} is reserved by running builds" if running else ""
     return (
-        f"${spent.month:.2f}{unknown} of the ${settings.month_usd:.2f} for this month are spent"
+        f"${spent.month:.2f} of this month's limit of ${settings.month_usd:.2f} is spent{unknown}"
         f"{more}, and one more build may cost ${settings.max_usd:.2f}"
     )
 
@@ -240,6 +244,6 @@ def refusal(services: Services) -> Fault:
 
 
 def refused(services: Services) -> PrereadError:
-    """The same as an error, for agents, which have no fallback."""
+    """The refusal as an error, for runs of agents, which nothing can stand in for."""
     fault = refusal(services)
     return PrereadError(fault.code, f"{fault.reason}.", fault.hint)

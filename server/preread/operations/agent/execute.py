@@ -60,7 +60,7 @@ def _asked(context: Context, services: Services, request: ExecuteRequest) -> Ask
     _check_commands(request, agent=context.is_agent)
     repository = open_repository(services)
     task = _task(repository.layout, request)
-    feature = aliases.served(repository.layout, request.feature).feature
+    feature = aliases.resolve(repository.layout, request.feature).feature
     limits = lowered(services, request.max_usd, request.model)
     settings = services.settings.model_copy(update=limits)
     return Asked(request, repository, task, feature, settings)

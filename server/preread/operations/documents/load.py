@@ -57,7 +57,7 @@ def _load(services: Services, context: Context, request: LoadRequest) -> LoadRep
         doing = f"reading {place.name}", number, len(places)
         services.progress.say(*doing)
         try:
-            found.append(entry(services.tree_that_tells(*doing), _inside(services, place)))
+            found.append(entry(services.tree_with_progress(*doing), _inside(services, place)))
         except PrereadError as error:
             if len(places) == 1 or error.code in WHOLE:
                 raise

@@ -86,7 +86,7 @@ def _of_dossiers(services: Services, wanted: str) -> Iterator[Blamed]:
 def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int) -> Blamed:
     feature, path, manifest = found.feature, f"{found.path}{fact.file}", found.manifest
     now = versions.current(services, feature)
-    past = fact_history.edits(services.layout, feature, now)
+    past = fact_history.events_and_edits(services.layout, feature, now)
     is_models = _is_models(manifest, fact)
     origins = [
         _origin(event, change, is_models=is_models)

@@ -50,9 +50,9 @@ async def diff(context: Context, request: DiffRequest) -> DiffReply:
 
 
 def _diff(services: Services, request: DiffRequest) -> DiffReply:
-    served = aliases.served(services.layout, request.feature)
+    served = aliases.resolve(services.layout, request.feature)
     now = versions.current(services, served.feature)
-    past = fact_history.edits(services.layout, served.feature, now)
+    past = fact_history.events_and_edits(services.layout, served.feature, now)
     if request.since:
         at = versions.time_of(services, request.since)
     else:

@@ -28,7 +28,7 @@ class Version(NamedTuple):
 
 def current(services: Services, feature: str) -> Facts:
     """The facts of the published dossier. Raises E_NOT_FOUND."""
-    return fact_history.known(published_dossier.find(services, feature).texts, feature)
+    return fact_history.facts_in(published_dossier.find(services, feature).texts, feature)
 
 
 def time_of(services: Services, since: str) -> float:
@@ -67,7 +67,7 @@ def before(services: Services, feature: str, past: list[Event], at: float) -> Ve
 def _others(services: Services, feature: str) -> Iterator[Version]:
     """Versions that backups and git have."""
     layout, folder = services.layout, services.layout.dossier(feature)
-    for backup in backups.every(layout):
+    for backup in backups.list_all(layout):
         copies = backups.copies(layout, backup)
         texts = {
             path.name: published.text_of(data)
@@ -75,7 +75,7 @@ def _others(services: Services, feature: str) -> Iterator[Version]:
             if path.parent == folder and path.name in BY_NAME
         }
         if len(texts) > 1:  # a single file is no version of the dossier
-            yield Version(backup.at, fact_history.known(texts, feature), f"backup {backup.id}")
+            yield Version(backup.at, fact_history.facts_in(texts, feature), f"backup {backup.id}")
     if services.tree.is_git:
         yield from _committed(services, feature)
 
@@ -90,4 +90,4 @@ def _committed(services: Services, feature: str) -> Iterator[Version]:
             shown = tree.git("show", f"{commit}:./{folder}/{name}")
             if shown.status == 0:
                 texts[name] = published.text_of(shown.out)
-        yield Version(float(at), fact_history.known(texts, feature), f"commit {commit[:12]}")
+        yield Version(float(at), fact_history.facts_in(texts, feature), f"commit {commit[:12]}")

@@ -27,7 +27,7 @@ async def list_backups(context: Context, request: BackupsRequest) -> BackupsRepl
 
 def _list(services: Services, request: BackupsRequest) -> BackupsReply:
     services.layout.guard()
-    found = backups.every(services.layout)
+    found = backups.list_all(services.layout)
     if request.feature:
         start = services.layout.relative(services.layout.dossier(request.feature)) + "/"
         found = [one for one in found if any(name.startswith(start) for name in one.files)]

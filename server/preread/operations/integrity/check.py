@@ -67,7 +67,7 @@ def _every(services: Services, busy: list[str]) -> Iterator[Damage]:
 
 def features(layout: Layout) -> list[str]:
     """Those with a dossier, and those with leftovers of a killed build."""
-    return sorted({*published.features(layout), *published.abandoned(layout)})
+    return sorted({*published.features(layout), *published.unfinished(layout)})
 
 
 def found(layout: Layout, one: Damage) -> DamageFound:

@@ -80,7 +80,7 @@ def _no_manifest(services: Services, feature: str, data: bytes | None) -> Iterat
     if published.read_texts(services.layout, feature):
         message = "it is missing" if data is None else "it is not a valid manifest of this feature"
         fix = "it is put back as far as it is known"
-        repair = partial(lost_manifests.put_back, services, feature)
+        repair = partial(lost_manifests.restore, services, feature)
         yield Damage(path, "E_MANIFEST", message, fix, repair, (path,))
     elif data is not None:
         yield _aside(path, "E_MANIFEST", "it is not a valid manifest of this feature")
@@ -183,7 +183,7 @@ def _reindex(services: Services, path: str) -> None:
 def _orphans(services: Services) -> Iterator[Damage]:
     """Hints and records of features that have no dossier."""
     layout = services.layout
-    features = {*published.features(layout), *published.abandoned(layout)}
+    features = {*published.features(layout), *published.unfinished(layout)}
     for name in names_in(layout.stale("x").parent):
         if name not in features and not name.startswith("."):
             path = layout.stale("x").with_name(name)

@@ -67,7 +67,7 @@ def _gc(services: Services, request: GcRequest) -> GcReply:
 def _old(services: Services, request: GcRequest) -> list[Backup]:
     services.layout.guard()
     limit = time.time() - request.days * DAY
-    return [one for one in backups.every(services.layout) if one.at < limit]
+    return [one for one in backups.list_all(services.layout) if one.at < limit]
 
 
 def _leftovers(services: Services) -> list[str]:

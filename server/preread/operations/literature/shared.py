@@ -66,7 +66,7 @@ def papers(services: Services, paths: Iterable[str]) -> Papers:
         doing = f"reading {path}", number, len(wanted)
         services.progress.say(*doing)
         try:
-            one = reading.read(services.tree_that_tells(*doing), path)
+            one = reading.read(services.tree_with_progress(*doing), path)
         except PrereadError as error:
             if error.code in WHOLE:
                 raise

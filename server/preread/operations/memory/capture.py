@@ -83,7 +83,7 @@ async def preview(context: Context, request: CaptureRequest) -> Preview:
 
 
 def _find(services: Services, context: Context, name: str) -> _Found:
-    feature = aliases.served(services.layout, name).feature
+    feature = aliases.resolve(services.layout, name).feature
     services.layout.guard(feature)
     log = runlog.check(services, feature)
     path = services.layout.relative(services.layout.run_log(feature))

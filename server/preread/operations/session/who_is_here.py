@@ -40,7 +40,7 @@ async def who_is_here(context: Context, request: WhoRequest) -> WhoReply:  # noq
 
 
 def _who(services: Services, you: str) -> WhoReply:
-    found = sessions.everybody(services.layout)
+    found = sessions.live_sessions(services.layout)
     return WhoReply(you=you, sessions=tuple(found), builds=running(services.layout, found))
 
 

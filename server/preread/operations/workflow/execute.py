@@ -92,7 +92,7 @@ def _asked(services: Services, request: ExecuteRequest) -> tuple[Repository, Wor
     if request.ticket:
         texts.append(ticket_text(layout, request.ticket))
     task = "\n\n".join(text for text in texts if text.strip())
-    return repository, workflow, aliases.served(layout, request.feature).feature, task
+    return repository, workflow, aliases.resolve(layout, request.feature).feature, task
 
 
 def name_of(workflow: Workflow, feature: str) -> str:

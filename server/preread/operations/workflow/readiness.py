@@ -102,7 +102,7 @@ def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
 
 def _begun(services: Services, feature: str) -> str:
     """A feature with started work: nothing could block any other. Raises E_NOT_FOUND."""
-    name = aliases.served(services.layout, feature).feature
+    name = aliases.resolve(services.layout, feature).feature
     if name not in {*begun(services), PROJECT}:
         raise published_dossier.not_found(services.layout, name)
     return name

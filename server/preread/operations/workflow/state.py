@@ -49,7 +49,7 @@ async def state(context: Context, request: StateRequest) -> StateReply:
 def _state(services: Services, request: StateRequest) -> StateReply:
     workflows = definitions.every(services.layout)
     if request.feature is not None:
-        names = [aliases.served(services.layout, request.feature).feature]
+        names = [aliases.resolve(services.layout, request.feature).feature]
     else:
         names = begun(services)
     project = Project(services)

@@ -51,7 +51,7 @@ async def suggest(context: Context, request: SuggestRequest) -> SuggestReply:
 
 def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
     workflows = definitions.every(services.layout)
-    name = request.feature and aliases.served(services.layout, request.feature).feature
+    name = request.feature and aliases.resolve(services.layout, request.feature).feature
     progress = Progress(Project(services), name) if name else None
     found = list(_fitting(workflows.values(), request.task or ""))
     stage, following = "", "Name the task or the feature, for instance: tests of the login page."

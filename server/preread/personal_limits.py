@@ -15,7 +15,7 @@ MODEST = re.compile(r"(?:(?:claude-)?(?:\d[\d.]*-)*(?:haiku|sonnet)(?:-\d[\d.]*)
 
 
 def excesses(chosen: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that only the person may make, each with the value to use instead."""
+    """The chosen settings that only the person may choose, each with the value to use instead."""
     limits = [key for key in LIMITS if chosen[key] > defaults[key]]
     models = [key for key in MODELS if not MODEST.fullmatch(chosen[key])]
     lowered = {key: defaults[key] for key in (*limits, *models)}
@@ -25,6 +25,7 @@ def excesses(chosen: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str
 
 
 def warnings(wanted: Mapping[str, Any], used: Mapping[str, Any]) -> Iterable[str]:
+    """A warning for each of the `wanted` settings of a project that was not used."""
     for key, value in wanted.items():
         yield (
             f".project/config.toml asks for {key} = {str(value)[:60]}, and {used[key]} is used: "
