@@ -161,7 +161,7 @@ def measure(root: Path, client: Client, features: int, calls: int) -> None:
         "two hops": lambda n: client.knowledge.query(node=symbols[n], depth=2, limit=50),
         "path": lambda n: client.knowledge.query(node=names[n], to=names[n + 1]),
     }
-    from preread.graph.reading import Part, Wanted, around
+    from preread.graph.reading import EdgeFilter, Page, around
 
     with closing(sqlite3.connect(root / ".project" / ".cache" / "index.db")) as database:
         counts = [
@@ -170,7 +170,7 @@ def measure(root: Path, client: Client, features: int, calls: int) -> None:
         ]
         print(f"{counts[0]} nodes, {counts[1]} edges")
         walked = [
-            taken(lambda one=one: around(database, one, (Wanted(), Wanted()), Part(50)))
+            taken(lambda one=one: around(database, one, (EdgeFilter(), EdgeFilter()), Page(50)))
             for one in symbols
         ]
         shown("two hops, walk", walked)

@@ -1,4 +1,4 @@
-"""The second start behind relay.py: a process behind pipes, in its own session.
+"""The process that relay.py starts and that becomes the server: behind pipes, in its own session.
 
 Only the standard library, and the syntax of Python 3.8.
 """
@@ -12,12 +12,12 @@ import subprocess
 from contextlib import suppress
 
 CHUNK = 2**16
-MAX_REASON = 2000  # characters of its standard error that are kept
+MAX_REASON = 2000  # characters of its standard error to keep
 ERRORS = 2
 
 
 class Child:
-    """A start that becomes the server, or fails."""
+    """A process that becomes the server, or fails."""
 
     def __init__(self, command: list[str]) -> None:
         pipe = subprocess.PIPE
@@ -32,20 +32,20 @@ class Child:
         os.set_blocking(self.input, False)
         os.set_blocking(self.errors, False)
         self.readers = [self.output, self.errors]
-        self.waiting = bytearray()  # to be written to its input
+        self.waiting = bytearray()  # bytes to be written to its input
         self.error_text = ""  # the end of its standard error
 
     def write(self) -> None:
-        """Write as much of what waits as the pipe takes."""
+        """Write as many of the waiting bytes as the pipe takes."""
         try:
             del self.waiting[: os.write(self.input, self.waiting)]
         except BlockingIOError:
             pass
-        except OSError:  # it has ended, which its output shows
+        except OSError:  # it has ended, which reading its output will show
             self.waiting.clear()
 
-    def listen(self) -> bool:
-        """Pass on what it wrote to standard error; false when there was nothing."""
+    def forward_errors(self) -> bool:
+        """Pass on what it wrote to standard error; false if there was nothing."""
         try:
             data = os.read(self.errors, CHUNK)
         except BlockingIOError:
@@ -58,7 +58,7 @@ class Child:
         return bool(data)
 
     def end(self, seconds: float) -> None:
-        """End it and its installer, waiting at most so many seconds."""
+        """Stop it and its installer, waiting at most this many seconds before killing them."""
         self._signal(signal.SIGTERM)
         while select.select([self.output], [], [], seconds)[0] and os.read(self.output, CHUNK):
             pass
@@ -67,7 +67,7 @@ class Child:
 
     def status(self) -> int:
         """Its exit status, once its output has ended."""
-        while self.listen():
+        while self.forward_errors():
             pass
         for stream in self.streams:
             with suppress(OSError):

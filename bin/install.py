@@ -1,7 +1,7 @@
 """Makes and removes environments. Callers hold the lock.
 
-An environment is built in a temporary folder and renamed at the end. `uv` is used if it is there,
-else pip; both as the person has configured them (index, proxy, certificates).
+An environment is built in a temporary folder and renamed at the end. `uv` is used if it is
+installed, else pip; both as the person has configured them (index, proxy, certificates).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
-# Variables that would install packages elsewhere, or import them from elsewhere.
+# Variables that would have packages installed elsewhere, or imported from elsewhere.
 FOREIGN = (
     "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PIP_USER", "PIP_TARGET",
     "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV",
 )  # fmt: skip
 QUIET = ["--disable-pip-version-check", "--no-input", "--no-color", "--progress-bar=off", "--quiet"]
-# Packages for another kind of machine fail here, and not at each start.
+# Imported once, so that packages built for another kind of machine fail here, not at each start.
 COMPILED = "import pydantic_core, tree_sitter"
 MAX_REASON = 600  # characters of the installer's output in an error
 
 
-class Failed(Exception):  # noqa: N818 - what happened, for a person
-    """What went wrong, and what to do."""
+class Failed(Exception):  # noqa: N818 - install.Failed reads well
+    """The installation failed. The text says, for a person, why and what to do."""
 
 
 def make(path: str, wanted: list[str]) -> None:
@@ -101,7 +101,7 @@ def _with_uv(uv: str, part: str, wanted: list[str], log: IO[str]) -> None:
 
 
 def _with_pip(part: str, wanted: list[str], log: IO[str]) -> None:
-    """With the Python's own pip if that is new enough (22.3), else with one in the environment."""
+    """With the Python's own pip if it is new enough (22.3), else with one in the environment."""
     python = os.path.join(part, "bin", "python")
     pip = [_base(), "-I", "-m", "pip", "--python", python]
     _run([_base(), "-I", "-m", "venv", "--without-pip", part], log)
@@ -116,7 +116,7 @@ def _with_pip(part: str, wanted: list[str], log: IO[str]) -> None:
 
 
 def _run(command: list[str], log: IO[str]) -> None:
-    """One step, in the data folder, so that no project's configuration applies."""
+    """Run one step, in the data folder, so that no project's configuration applies."""
     environ = {name: value for name, value in os.environ.items() if name not in FOREIGN}
     log.write(f"$ {' '.join(command)}\n")
     log.flush()

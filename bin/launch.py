@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PLUGIN = os.path.dirname(HERE)
 SERVER = os.path.join(PLUGIN, "server", "preread", "mcp", "server.py")
 MIN_PYTHON = (3, 11)
-IN_PLACE = "--in-place"  # the first argument of a start behind relay.py, which need not be quick
+IN_PLACE = "--in-place"  # the first argument when relay.py starts this: it need not be quick
 # Not `-m`, which imports from the working directory, nor PYTHONPATH, which children inherit.
 RUN = (
     "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -37,11 +37,11 @@ RUN = (
 
 
 class Unready(Exception):  # noqa: N818 - a state, not an error of ours
-    """Preread cannot run (yet): what happened, and what to do."""
+    """Preread cannot run yet, or at all: what happened, and what to do."""
 
 
 class Environment:
-    """The place of one environment, which may not exist yet."""
+    """One environment, which may not exist yet."""
 
     def __init__(self, data: str, digest: str) -> None:
         self.data = data
@@ -50,7 +50,7 @@ class Environment:
         self.cache = os.path.join(self.path, "pycache")
 
     def ready(self) -> bool:
-        """Whether it is complete, and its Python still exists."""
+        """Whether it is complete and its Python still exists."""
         return os.path.exists(os.path.join(self.path, "ready")) and os.access(self.python, os.X_OK)
 
 
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> None:
 
 
 def report_to_hooks(reason: str) -> None:
-    """Tell the hooks why no server can open a gate; without a reason, that one can."""
+    """Tell the hooks why there is no server to open a gate; an empty reason: there is one."""
     if not os.environ.get("CLAUDE_PLUGIN_DATA"):
         return  # a command in a shell: the session's server may well be running
     path = os.path.join(os.environ["CLAUDE_PLUGIN_DATA"], "unready")
@@ -122,7 +122,7 @@ def dependencies() -> list[str]:
 
 
 def digest(wanted: list[str]) -> str:
-    """A name for what an environment depends on, which the version of the plugin is not."""
+    """A digest of what an environment depends on; the plugin's version is not part of it."""
     import zlib
 
     kind = [sys.implementation.cache_tag, sys.abiflags, sys.platform, os.uname().machine]
@@ -153,7 +153,7 @@ def satisfied(wanted: list[str]) -> bool:
 
 
 def data_folders(environ: Mapping[str, str]) -> list[str]:
-    """Where an environment may be: the plugin's data folder; in a shell, all that exist."""
+    """Where an environment may be: the plugin's data folder; in a shell, every one of these."""
     if environ.get("CLAUDE_PLUGIN_DATA"):
         return [os.path.abspath(environ["CLAUDE_PLUGIN_DATA"])]
     home = os.path.expanduser("~")
@@ -172,7 +172,7 @@ def data_folders(environ: Mapping[str, str]) -> list[str]:
 
 
 def chosen(environ: Mapping[str, str], name: str) -> Environment:
-    """The first environment that is ready, else the first place for one."""
+    """The first environment that is ready, else the one to make."""
     places = [Environment(data, name) for data in data_folders(environ)]
     return next((place for place in places if place.ready()), places[0])
 
@@ -230,7 +230,7 @@ def locked(environment: Environment, wanted: list[str]) -> int | None:
 
 
 def run(python: str, cache: str, arguments: list[str], lock: int | None = None) -> None:
-    """Become Preread, which holds the lock until it ends."""
+    """Become Preread. The process then keeps the lock until it ends."""
     if lock is not None:
         os.set_inheritable(lock, True)
     report_to_hooks("")

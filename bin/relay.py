@@ -2,9 +2,9 @@
 
 A client gives a server 30 seconds to start, and packages may take longer to install. So the relay
 answers the handshake and the lists at once, from answers.json, which was recorded from the real
-server. Everything else waits in the pipe of a second start, the child. Once that has its packages
-it becomes the server, and from its first message on the relay only passes bytes. If the child
-fails, or takes too long, calls get the reason, and the next call tries again.
+server. Everything else waits in the pipe to a second process, the child. Once that has its
+packages, it becomes the server, and after its first message the relay only passes bytes on. If the
+child fails, or takes too long, the reply to a call says why, and the next call tries again.
 
 Only the standard library, and the syntax of Python 3.8.
 """
@@ -28,9 +28,9 @@ MAX_WAITING = 2**20  # bytes that wait for the server; beyond them the client ha
 PATIENCE = 120.0
 # Seconds for the server to end. Claude Code kills the relay 0.5 s after its first signal.
 AFTER_SIGNAL, AFTER_INPUT = 0.35, 1.5
-# The only answer of ours that the server has to repeat. A client's probe for the newer protocol,
-# `server/discover`, ends here: the server settles on an era at its first request, and a client that
-# got no answer in time has fallen back to the older one by then.
+# The only request that the relay answers and passes on, too. A client's probe for the newer
+# protocol, `server/discover`, is not passed on: the server settles on an era at its first request,
+# and a client that got no answer in time has fallen back to the older one by then.
 HANDSHAKE = "initialize"
 # In the newer protocol, each request names the version.
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -47,13 +47,13 @@ class Ended(Exception):  # noqa: N818 - not an error
 
 
 class Relay:
-    """Between one client and the server to come."""
+    """Connects one client with the server, which may still be starting."""
 
     def __init__(self, command: list[str], answers: dict[str, Any], signals: int) -> None:
         self.command, self.answers, self.signals = command, answers, signals
         self.child: Child | None = Child(command)
-        self.up = False
-        self.handshake: list[bytes] = []  # the client's, for every child
+        self.up = False  # whether the child has become the server
+        self.handshake: list[bytes] = []  # the client's messages, repeated to every child
         # Ids of requests that were answered here, and that the child will answer again.
         self.duplicates: list[Any] = []
         self.waiting: list[dict[str, Any]] = []  # requests that only the server can answer
@@ -84,7 +84,7 @@ class Relay:
     def has_ended(self, child: Child, readable: list[int]) -> bool:
         """Handle what a child wrote; true when it was the server and has ended."""
         if child.errors in readable:
-            child.listen()
+            child.forward_errors()
         if child.output not in readable:
             return False
         data = os.read(child.output, CHUNK)
@@ -130,7 +130,7 @@ class Relay:
             self.start_again(line)
 
     def answer(self, method: object, message: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
-        """What the server would answer; None when only it can."""
+        """What the server would answer; None if only the server can tell."""
         if method == "ping":
             return {}
         params = message.get("params")
@@ -175,7 +175,7 @@ class Relay:
             self.child_rest = b""
 
     def failed(self, child: Child) -> None:
-        """Reply to the requests that wait: the child ended before it became the server."""
+        """Refuse the waiting requests: the child ended before it became the server."""
         child.status()
         why = child.error_text.strip() or f"it ended with status {child.process.returncode}"
         self.child, self.child_rest = None, b""
@@ -185,7 +185,7 @@ class Relay:
         )
 
     def too_slow(self) -> None:
-        """Reply to the requests that wait, and swallow what the child will answer them."""
+        """Refuse the waiting requests, and drop the child's later replies to them."""
         self.duplicates += [message["id"] for message in self.waiting]
         self.refuse(
             f"Preread's server has not started within {PATIENCE:g} seconds; it may still be "
@@ -194,7 +194,7 @@ class Relay:
         )
 
     def refuse(self, text: str) -> None:
-        """Reply to the requests that wait that there is no server."""
+        """Reply to the waiting requests with this error."""
         waiting, self.waiting = self.waiting, []
         for message in waiting:
             if message["method"] == "tools/call":

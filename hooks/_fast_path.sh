@@ -1,13 +1,14 @@
-# Recognises calls of the file tools and of Bash that are certain to pass. It may say no too often,
-# but never yes where hook.py would not pass: anything unusual is a no. Sourced after _front.sh.
+# Recognises calls of the file tools and of Bash that are certain to pass. Anything unusual is a no:
+# it may say no to a call that would pass, but never yes to one that hook.py would not pass. Sourced
+# after _front.sh.
 
 BLANK=$' \t'
 
 is_certain_pass() {
   local head tail
   [ -z "$rest" ] || return 1
-  # The head is what comes before the tool's input, at the top level of the event: it has no other
-  # brace and no escape. A key with escapes, or that occurs twice, is unusual.
+  # The head is everything before the tool's input, at the top level of the event: it has no other
+  # brace and no escape. A key that has escapes or occurs twice is unusual.
   head=${event%%',"tool_input":{"'*}
   tail=${event:${#head}+16}
   case $event in *'\u'*) return 1 ;; esac
@@ -27,7 +28,7 @@ is_certain_pass() {
   case $tail in *'"'*) is_ungated "${tail%%'"'*}" ;; *) return 1 ;; esac
 }
 
-# Whether no rule can concern an absolute path; false for a path through a link.
+# Whether no rule can apply to an absolute path; false for a path through a link.
 is_ungated() {
   local folder=$1 root='' found=''
   case $1 in
@@ -49,7 +50,7 @@ is_ungated() {
   no_rule_for "${1:${#root}+1}" "$root/.project/gates"
 }
 
-# Whether no rule in the file $2 can match the relative path $1. Compares only what is literal in a
+# Whether no rule in the file $2 can match the relative path $1. Compares only the literal parts of a
 # rule: its start, and the start and end of its last part.
 no_rule_for() {
   local path=$1 name=${1##*/} text='' line last lead start end IFS=$'\n'
@@ -102,7 +103,7 @@ is_plain_directive() {
   [ "${#one}" -le 64 ] && [ "${#two}" -le 64 ]
 }
 
-# Whether a command, in JSON and with all that follows it, plainly writes nothing: it has no
+# Whether a command, in JSON and with everything after it, certainly writes nothing: it has no
 # redirection and no name of a command that writes, however quoted.
 writes_nothing() {
   local text=$1 harmless
@@ -112,7 +113,7 @@ writes_nothing() {
   text=${text//'\t'/ }
   case $text in
     *'>'*)
-      # Redirections with no other target; a bare quote is the end of the JSON string.
+      # Redirections to nowhere or to a descriptor; a bare quote is the end of the JSON string.
       [ ! -e /.project ] && [ ! -e /.git ] || return 1
       for harmless in '>/dev/null' '> /dev/null' '>&[12]'; do
         harmless=$harmless'[ ;&|)"]' # a variable, because bash 3.2 ends a quoted pattern at a slash

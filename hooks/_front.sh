@@ -13,13 +13,14 @@ event='' rest=1
 
 leave() { exit 0; }
 
-# Shows the person one line; $1 needs no JSON escapes.
+# Shows the person one line; $1 must be text that needs no JSON escapes.
 failure() {
   printf '{"systemMessage": "preread: %s; nothing was blocked"}\n' "$1"
   leave
 }
 
-# Sets `event`; `rest` is empty when that is all of it. NUL bytes are dropped, here as in hook.py.
+# Sets `event` to the start of the event; `rest` is empty if that is all. NUL bytes are dropped, as
+# in hook.py.
 read_event() {
   case $OSTYPE in msys* | cygwin*) return ;; esac # they rewrite variables that look like paths
   if [ "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}" -ge 41 ]; then
@@ -30,8 +31,8 @@ read_event() {
   fi 2>/dev/null
 }
 
-# Whether `$1` may hold the Python: not a relative folder, nor one in the project, which must not
-# choose what runs.
+# Whether the Python in the folder `$1` may be used: not if it is relative or inside the project,
+# which must not choose what runs.
 is_outside() {
   case $1 in
     "$PWD" | "$PWD"/* | "${CLAUDE_PROJECT_DIR:-$PWD}" | "${CLAUDE_PROJECT_DIR:-$PWD}"/*) return 1 ;;
@@ -73,7 +74,7 @@ exact() {
   else
     set -- -B
   fi
-  # Not as an argument, which anybody on the machine can read.
+  # Not as an argument, because anybody on the machine can read those.
   export PREREAD_EVENT=$event
   run_limited "$python" -I -S -X utf8 "$@" "$HOOKS/hook.py" "$NAME" "$from"
   case $answer in
@@ -88,7 +89,7 @@ exact() {
 }
 
 # Sets `answer` to what a command prints. hook.py ends itself after five seconds; a Python that does
-# not get that far is left behind.
+# not get that far is killed after seven, unless bash is too old to set `$!` here.
 run_limited() {
   local first=''
   if [ ! -e /dev/fd/0 ]; then
@@ -104,7 +105,7 @@ run_limited() {
     IFS= read -r -t 7 answer <&3
   fi 2>/dev/null
   answer=${answer%$'\n'}
-  [ "$SECONDS" -lt 7 ] || kill "${!:-0}" 2>/dev/null
+  [ "$SECONDS" -lt 7 ] || [ -z "${!:-}" ] || kill "$!" 2>/dev/null
 }
 
 # Passes when nothing is gated: in a dossier's own build, and after PREREAD_GATES=off.

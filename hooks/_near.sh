@@ -1,7 +1,7 @@
 # Lets the session's hooks end at once, without Python, when an event does not concern them.
 
-# Whether `.project/$1` exists in or above the session's project or the event's folder. Yes if in
-# doubt, because hook.py looks again.
+# Whether `.project/$1` exists in or above the session's project or the event's folder. If in doubt,
+# yes: hook.py checks again.
 near() {
   local cwd folder
   case $event in *'"cwd":"'*) ;; *) return 0 ;; esac
@@ -25,7 +25,7 @@ near_or_elsewhere() {
   near gates
 }
 
-# Ends the hook, after reading the rest of the event for the sake of its writer.
+# Ends the hook, after reading the rest of the event, so that writing it does not fail.
 pass() {
   [ -z "$rest" ] || cat >/dev/null 2>&1
   leave

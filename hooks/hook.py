@@ -1,11 +1,11 @@
 """Decides one hook: `hook.py NAME < event` prints one line of JSON, or nothing for a pass.
 
-`hook.py NAME whole` and `hook.py NAME part < rest` are for the bash front, which has already read
-the event, or its start, into PREREAD_EVENT. There a pass prints `-`, so that silence means failure.
+The bash front has already read the event, or its start, into PREREAD_EVENT, and calls `hook.py NAME
+whole` or `hook.py NAME part < rest`. A pass then prints `-`, so that silence means failure.
 preread/gates/explain.py documents `hook.py --explain`.
 
-Always exits 0. The rest is in preread/gates/entry.py, because Python does not cache the bytecode of
-the file that it is started with.
+Always exits 0. Most of the code is in preread/gates/entry.py, because Python does not cache the
+bytecode of the file that it is started with.
 """
 
 import sys

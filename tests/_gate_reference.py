@@ -234,7 +234,8 @@ class Gate:
             )
         why = (
             f"{name} is a new file for the feature {feature}, and {reason}: "
-            "its proven patterns, traps and helpers have to be read before it is written."
+            "the feature's proven patterns, traps and helpers have to be read before the file is "
+            "written."
         )
         return self.blocked(self.demanded(feature, root, f"retry this {tool}", why), rules, root)
 
@@ -289,7 +290,8 @@ class Gate:
         if reason:
             why = (
                 f"{shown(name)} works on the feature {feature}, and {reason}: "
-                "its proven patterns, traps and helpers have to be read before it starts."
+                "the feature's proven patterns, traps and helpers have to be read before the agent "
+                "starts."
             )
             return self.blocked(
                 self.demanded(feature, root, "retry this dispatch", why), rules, root

@@ -167,7 +167,7 @@ def test_a_session_starts_with_the_facts_about_what_was_worked_on_last(
     scene: Scene, tmp_path: Path, edited: str, told: str, other: str
 ) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    assert "About what was worked on last" not in begin(scene, first, "startup", "session-1")
+    assert "Facts about what was worked on last" not in begin(scene, first, "startup", "session-1")
     now = time.time()
     first.write_bytes(
         line(now - 60, "Edit", file_path=str(scene.root / f"src/{edited}.py"))
@@ -175,7 +175,7 @@ def test_a_session_starts_with_the_facts_about_what_was_worked_on_last(
         + line(now - 30, "Read", file_path="/etc/passwd")
     )
     text = begin(scene, second, "startup", "session-2")
-    about = text.partition("About what was worked on last")[2].partition("</data-")[0]
+    about = text.partition("Facts about what was worked on last")[2].partition("</data-")[0]
     assert told in about
     assert other not in about
     assert "nobody asked" not in about
@@ -253,7 +253,10 @@ def test_an_agent_starts_with_the_facts_of_other_dossiers_about_what_is_being_wr
     ) | more)  # fmt: skip
     text = answer["hookSpecificOutput"]["additionalContext"]
     assert "The dossier of the feature login" in text
-    assert "totals are rounded" in text.partition("Also about what is being worked on")[2]
+    assert (
+        "totals are rounded"
+        in text.partition("From other dossiers, about what is being worked on")[2]
+    )
 
 
 def test_names_from_a_transcript_never_become_paths_outside(scene: Scene, tmp_path: Path) -> None:

@@ -434,7 +434,7 @@ def test_no_name_can_break_out_of_a_drawing() -> None:
         source=nodes[0].id, kind="cites", target=nodes[1].id, sources=(name,), state="quoted",
         confidence=1,
     )  # fmt: skip
-    found = reading.Found(nodes, (edge,))
+    found = reading.Subgraph(nodes, (edge,))
     for text in (drawing.svg(found, name), drawing.graphml(found)):
         tree = ET.fromstring(text.encode())
         assert not [each for each in tree.iter() if each.tag.endswith("script")]
@@ -475,13 +475,13 @@ def test_a_walk_of_two_hops_and_a_path_are_those_of_networkx(tmp_path: Path, see
         connection.executemany(
             "INSERT INTO edges SELECT ?1, 'calls', ?2, ?3, '', 'located', 1.0", edges
         )
-        part = reading.Part(size)
+        page = reading.Page(size)
         for start in range(size):
-            found = reading.around(connection, f"n{start}", [reading.Wanted()] * 2, part)
+            found = reading.around(connection, f"n{start}", [reading.EdgeFilter()] * 2, page)
             far = nx.single_source_shortest_path_length(graph, start, cutoff=2)
             assert {node.id for node in found.nodes} == {f"n{node}" for node in far}
             end = chance.randrange(size)
-            way = reading.path(connection, f"n{start}", f"n{end}", reading.Wanted(), part)
+            way = reading.path(connection, f"n{start}", f"n{end}", reading.EdgeFilter(), page)
             length = way and len(way.nodes) - 1
             reachable = nx.has_path(graph, start, end)
             assert length == (nx.shortest_path_length(graph, start, end) if reachable else None)

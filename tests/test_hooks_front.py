@@ -239,6 +239,20 @@ def test_a_python_that_hangs_is_ended(data: Path, gated: bytes) -> None:
     until(has_ended, "the end of the Python that hangs")
 
 
+def test_a_bash_that_does_not_know_the_id_of_a_hanging_python_kills_nothing_else(
+    installed: Path, data: Path, gated: bytes
+) -> None:
+    program(data / "python", "#!/bin/sh\nexec sleep 15\n")
+    front = installed / "_front.sh"
+    text = front.read_text()
+    older = text.replace("${!:", "${unset:").replace("$!", "$unset")
+    assert older != text
+    front.write_text(older)
+    env = {"CLAUDE_PLUGIN_DATA": str(data), "PATH": os.environ["PATH"]}
+    answer = run(installed / "pre-spec-write", gated, env, start_new_session=True)
+    assert is_failure(answer)
+
+
 def test_a_decision_that_hangs_ends_by_itself() -> None:
     command = [sys.executable, "-I", "-S", "-B", HOOKS / "hook.py", "pre-spec-write"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as hook:  # its event never ends

@@ -303,7 +303,7 @@ def test_a_hint_that_only_the_package_can_check_stays(scene: Scene, said: str) -
     hint = _cited(scene, "login", {"a.ts:1": spans.digest(["one"]), "commit:0123456": "x"})
     hint.parent.mkdir(parents=True)
     hint.write_text(said, encoding="latin-1")
-    assert "stale: it was found to be" in scene.begin()
+    assert "stale: found by an earlier check" in scene.begin()
     assert hint.read_text(encoding="latin-1") == said
 
 

@@ -205,8 +205,8 @@ def test_absent_inputs_are_not_mentioned_in_the_prompt(
         "The caller says",
         "## Servers",
         "scheme://",
-        "stand already",
-        "holds secrets",
+        "exist already",
+        "contain secrets",
     ):
         assert words not in own
     assert blocks == {}
@@ -264,7 +264,7 @@ def test_a_ticket_without_a_file_is_to_be_looked_up_in_a_server(
     tmp_path: Path,
 ) -> None:
     servers = {"mcp": ["tracker"], "mcp_tools": ["tracker.read"]}
-    assert "No file has its text, so nothing can be cited" in told(tmp_path, ticket="SHOP-1")
+    assert "No file contains its text, so nothing can be cited" in told(tmp_path, ticket="SHOP-1")
     assert "look it up in the servers below" in told(services(tmp_path, **servers), ticket="SHOP-1")
 
 
@@ -280,7 +280,7 @@ def test_servers_are_named_with_the_tools_as_the_builder_calls_them(tmp_path: Pa
         ("docs", "mcp__docs__search, mcp__docs__get"),
         ("my_wiki", "mcp__my_wiki__find"),
     ]
-    assert "cites the exact reference (`scheme://…`)" in own
+    assert "cites the reference (`scheme://…`)" in own
 
 
 def test_budget_time_and_turns_are_those_of_the_settings(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_files_tests_and_documents_are_places_without_reasons(tmp_path: Path) ->
     assert rows[0] == "src/a.py: 1-2; 5-9 Cart.add, Cart.drop"
     assert rows[1:] == [f"src/{n}.py: 1-1" for n in range(5)]
     assert blocks["tests"] == "tests/weak.py", "the only one there is"
-    assert own.index("Documents about it") < own.index("Its tests") < own.index("Its code")
+    assert own.index("Documents about the feature") < own.index("Its tests") < own.index("Its code")
 
 
 def test_a_commit_comes_with_its_message_and_the_two_lines_that_tell_most(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""DOCX, PPTX and EPUB: zip archives of XML, read with limits on what they unpack to."""
+"""DOCX, PPTX and EPUB: zip archives of XML, read with limits on their unpacked size."""
 
 import io
 import posixpath
@@ -33,7 +33,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            raise Unusable("damaged", "it is no zip archive, or a damaged one") from error
+            raise Unusable("damaged", "it is not a zip archive, or damaged") from error
         self.names = {info.filename for info in self._zip.infolist()}
         self._left = MAX_UNPACKED
         if len(self.names) > MAX_MEMBERS:
@@ -48,7 +48,7 @@ class Archive:
         try:
             with self._zip.open(name) as member:
                 data = member.read(self._left + 1)
-        except Exception as error:  # zlib, bz2, lzma and zipfile raise different ones
+        except Exception as error:  # zlib, bz2, lzma and zipfile raise different errors
             raise Unusable("damaged", f"its member {name[:80]} is damaged") from error
         self._left -= len(data)
         if self._left < 0:
@@ -69,7 +69,7 @@ class Archive:
         except DefusedXmlException as error:
             raise Unusable("size", f"its member {name[:80]} declares entities") from error
         except (ParseError, ValueError, LookupError) as error:
-            raise Unusable("damaged", f"its member {name[:80]} is no XML") from error
+            raise Unusable("damaged", f"its member {name[:80]} is not XML") from error
         return root
 
 
@@ -91,7 +91,7 @@ def _core(root: "Element | None") -> dict[str, str]:
 
 
 def docx(data: bytes) -> Document:
-    """Parts begin at headings."""
+    """Sections that begin at headings."""
     archive = Archive(data)
     root = archive.xml("word/document.xml")
     body = None if root is None else root.find(f"{W}body")
@@ -195,7 +195,7 @@ def _slide_tables(root: "Element | None") -> Iterator[tuple[tuple[str, ...], ...
 
 
 def epub(data: bytes) -> Document:
-    """Its chapters in the order of reading, each divided at its headings."""
+    """The chapters in reading order, each divided at its headings."""
     archive = Archive(data)
     place = next(_attributes(archive.xml("META-INF/container.xml"), "rootfile", "full-path"), "")
     package = archive.xml(place)

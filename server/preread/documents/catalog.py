@@ -1,4 +1,4 @@
-"""The loaded documents: which, with what content, and copies of those from outside the project."""
+"""The record of loaded documents and their digests; names for copies of those from outside."""
 
 import hashlib
 import json
@@ -71,6 +71,6 @@ def _documents_below(folder: Path) -> Iterator[Path]:
 
 
 def copy_name(place: Path, data: bytes) -> str:
-    """The name of a copy: the original's name, with a digest of the content."""
+    """The name of a document's copy: the original's name, with a digest of the content."""
     stem = slug(place.stem)[:60] or "document"
     return f"{stem}-{hashlib.sha256(data).hexdigest()[:12]}{place.suffix.lower()}"

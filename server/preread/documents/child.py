@@ -27,7 +27,7 @@ def limit() -> None:
 
 
 def answer(read: Callable[[bytes], Document], data: bytes) -> dict[str, object]:
-    """The document, or the error."""
+    """The document that `read` finds in the data, or why it cannot be read, as JSON."""
     try:
         document = read(data)
         if sum(len(line) for part in document.parts for line in part.lines) > MAX_CHARACTERS:
@@ -42,7 +42,7 @@ def answer(read: Callable[[bytes], Document], data: bytes) -> dict[str, object]:
 
 
 def serve(reader: str, path: str) -> None:
-    """Answer with what `module.function` reads from a file, and the file's digest."""
+    """Print what `reader`, a `module.function`, reads from a file, and the file's digest."""
     limit()
     module, _, name = reader.partition(".")
     read = getattr(import_module(f"preread.documents.{module}"), name)

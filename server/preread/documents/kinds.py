@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """One format. `reader` is a function of this package; `package` is a package that it needs."""
+    """One format: the `module.function` that reads it, and the optional package it needs."""
 
     reader: str
     in_child: bool

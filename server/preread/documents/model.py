@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
-class Unusable(Exception):  # noqa: N818 - what a document is
+class Unusable(Exception):  # noqa: N818 - describes the document
     """A document from which no text can be read: a reason from REASONS, and a message."""
 
     def __init__(self, reason: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""PDF by pdfium: the text of each page, and the metadata of its information dictionary.
+"""PDF, with pdfium: the text of each page, and the metadata of the information dictionary.
 
 pdfium does not run scripts. It may crash on a hostile file, so it runs in a child process.
 """
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 MAX_PAGES = 5_000  # an ordinary page takes 2 to 7 ms of the child's 30 s
-# A word that was divided at the end of a line. pdfium writes U+0002 instead of a hyphen and the end
-# of the line, whatever follows; before a capital or a digit it is a hyphen: UTF-8.
+# A word that was divided at the end of a line. pdfium writes U+0002 for a hyphen at the end of a
+# line, whatever follows. Before a capital or a digit, as in UTF-8, the hyphen is part of the word.
 HYPHEN = re.compile("[\ufffe\u00ad](?:\r?\n)?|\x02(?=[^\\W\\d_A-Z])")
 DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
-FAULTS = {3: ("damaged", "it is no PDF, or a damaged one"), 4: ("encrypted", "it is encrypted"),
+FAULTS = {3: ("damaged", "it is not a PDF, or damaged"), 4: ("encrypted", "it is encrypted"),
           5: ("encrypted", "it uses a security handler that is not supported")}  # fmt: skip
 
 
 def read(data: bytes) -> Document:
-    """Raises Unusable, and ImportError without the extra."""
+    """Read a PDF. Raises Unusable, and ImportError without the extra."""
     import pypdfium2
 
     try:
@@ -66,7 +66,7 @@ def _page(pdf: "PdfDocument", number: int) -> tuple[Part, list[Table]]:
 
 
 def _about(pdf: "PdfDocument") -> dict[str, str]:
-    """Metadata, without damaged entries."""
+    """The metadata, without damaged entries."""
     found = {"pages": str(len(pdf))}
     with suppress(Exception):
         given = pdf.get_metadata_dict(skip_empty=True)

@@ -1,4 +1,4 @@
-"""Tables on a PDF's page, found by ruled lines: cells between lines, or columns between blanks.
+"""Tables on a PDF's page, found by ruled lines: cells between lines, or columns between gaps.
 
 A table needs horizontal lines above and below and, if it has no vertical lines, inside.
 """
@@ -52,7 +52,7 @@ def tables(page: "PdfPage", text_page: "PdfTextPage") -> list[Rows]:
 
 
 def _best(text_page: "PdfTextPage", rules: Sequence[Rule], down: list[Rule]) -> tuple[Rows, int]:
-    """The largest table that starts at the first rule, and its number of rules; else none and 1."""
+    """The largest table from the first rule on, and its number of rules; no rows and 1 if none."""
     for end in range(len(rules), 1, -1):
         inside = rules[:end]
         rows = _ruled(text_page, inside, down) or _blank(text_page, inside)
@@ -102,7 +102,7 @@ def _segments(page: "PdfPage") -> Iterator[tuple[Point, Point]]:
 
 
 def _joined(rules: list[Rule]) -> list[Rule]:
-    """Merged lines in order: touching segments are one, and so are both edges of a thin bar."""
+    """The lines in order, merged if they touch, or are both edges of a thin bar."""
     found: list[Rule] = []
     for rule in sorted(rules):
         place = next(
@@ -216,7 +216,7 @@ def _between_lines(boxes: list[Box]) -> list[float]:
 def _cells(
     text_page: "PdfTextPage", boxes: list[Box], columns: list[float], rows: list[float]
 ) -> Rows:
-    """The texts between these lines; none if most cells are empty or joined, which is no table."""
+    """The texts between these lines; none if too few cells have text for it to be a table."""
     within = [box for box in boxes if rows[-1] < box.bottom and box.top < rows[0]]
     if any(_cuts(within, at) for at in (columns[0], columns[-1])):
         return ()  # a frame around something else

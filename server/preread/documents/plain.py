@@ -12,7 +12,7 @@ from preread.syntax.headings import markdown_headings, rst_headings
 FIELD = re.compile(r"(?i)^:?(title|author|authors|date|doi|lang|language)\s*:\s*(.+)$")
 RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
 KEYS = {"author": "authors", "lang": "language"}
-MAX_RST = 300_000  # characters; docutils takes too long for more
+MAX_RST = 300_000  # characters; for more, docutils takes too long
 # Open no files, read no configuration of the machine, and report no errors in the markup.
 DOCUTILS = {
     "file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True,
@@ -22,7 +22,7 @@ MAX_HEAD = 60  # lines in which to look for metadata
 
 
 def text(data: bytes) -> Document:
-    """Form feeds end pages, as in RFCs."""
+    """Plain text; form feeds end pages, as in RFCs."""
     content = decoded(data) or ""
     parts = tuple(Part(tuple(lines_of(page))) for page in content.split("\f"))
     return Document(parts, _fields(list(parts[0].lines)))
@@ -52,7 +52,7 @@ def rst(data: bytes) -> Document:
 def _rst_tables(
     lines: list[str], starts: list[tuple[int, str]]
 ) -> tuple[tuple[Table, ...], tuple[str, ...]]:
-    """The tables of all kinds, by docutils, which opens no other file here."""
+    """Tables of all kinds, read by docutils, which is set to open no other file; and warnings."""
     try:
         nodes, core = import_module("docutils.nodes"), import_module("docutils.core")
     except ImportError:
@@ -84,7 +84,7 @@ def _divided(lines: list[str], starts: list[tuple[int, str]]) -> tuple[Part, ...
 
 
 def _bounds(lines: list[str], starts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Where each part starts; any text before the first heading is a part of its own."""
+    """The first line and title of each part, as in `_divided`."""
     first = starts[0][0] if starts else len(lines) + 1
     return [*([(1, "")] if any(map(str.strip, lines[: first - 1])) else []), *starts]
 

@@ -1,4 +1,4 @@
-"""Read documents of the project in a child with limits; results are cached by digest."""
+"""Reads documents of the project in a child with limits; results are cached by digest."""
 
 import hashlib
 import importlib.util
@@ -22,7 +22,7 @@ from preread.infra.reading import plain_bytes
 from preread.project.tree import Tree
 
 MAX_BYTES = 100_000_000
-# Of wall time, for a child that hangs. Work is limited by processor time (30 s), which took
+# Seconds of wall time, for a child that hangs. Work is limited by processor time: 30 s of it took
 # more than a minute on a busy machine.
 SECONDS = 300.0
 EDITION = "5"  # raised when a reader changes, so that cached texts of older readers are not used
@@ -72,7 +72,7 @@ def read(tree: Tree, path: str) -> Loaded:
         found = _in_child(tree, kind.reader, place)
     except Unusable as error:
         raise _failure(path, error) from error
-    with suppress(PrereadError):  # if the cache cannot be written, that only costs time
+    with suppress(PrereadError):  # without a cache it only takes longer
         text = json.dumps(found.document.as_json(), ensure_ascii=False)
         atomic.write(folder / _name(kind, found.digest), text.encode("utf-8", "surrogatepass"))
     return found
@@ -95,7 +95,7 @@ def known_kind(path: str) -> Kind:
     if kind is None:
         raise PrereadError(
             "E_DOCUMENT",
-            f"{path} is in no format that is read.",
+            f"{path} is not in a format that can be read.",
             f"Formats: {', '.join(suffix[1:] for suffix in KINDS)}.",
             {"path": path, "reason": "format"},
         )

@@ -14,7 +14,7 @@ DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>{}]+[^\s\"<>{}.,;)\]]")
 URL = re.compile(r"https?://[^\s<>\"{}]+[^\s<>\"{}.,;)\]]")
 YEAR = re.compile(r"\b(?:19[3-9]|20[0-4])\d\b")
 QUOTED = re.compile(r"[“\"]([^“”\"]{6,250}?)[,.]?[”\"]")
-ENTRY_LINES = 12  # of one entry; anything longer is something else
+ENTRY_LINES = 12  # an entry with more lines is something else
 _PERSON = (
     r"(?:[A-Z][\w'’-]+, [A-Z]\.(?:[ -]?[A-Z]\.)*|(?:[A-Z]\. ?)+[A-Z][\w'’-]+|"
     r"[A-Z][\w'’-]+ [A-Z][\w'’-]+)"
@@ -53,11 +53,11 @@ def _list(document: Document) -> list[tuple[int, int, str]]:
 
 
 def text_of(document: Document) -> list[tuple[str, ...]]:
-    """The lines of each part, with those of the list of references emptied."""
-    entries, behind = references(document), _list(document)
+    """The lines of each part; those of the list of references are empty."""
+    entries, listed = references(document), _list(document)
     if not entries:
         return [part.lines for part in document.parts]
-    first, last = behind[0][:2], (entries[-1].part, entries[-1].line)
+    first, last = listed[0][:2], (entries[-1].part, entries[-1].line)
     return [
         tuple(
             "" if first <= (number, place) <= last else line
@@ -67,15 +67,15 @@ def text_of(document: Document) -> list[tuple[str, ...]]:
     ]
 
 
-def _beginning(lines: list[tuple[int, int, str]]) -> re.Pattern[str]:
-    """How the entries of a list begin: with a mark, or with names."""
+def _entry_start(lines: list[tuple[int, int, str]]) -> re.Pattern[str]:
+    """The pattern that the entries of a list begin with: a mark, or names."""
     marks = [bool(MARK.match(line)) for *_, line in lines[:40] if line.strip()]
     is_marked = sum(marks) > 1 or marks[:1] == [True]  # a list of one entry starts with it
     return MARK if is_marked else NAMED
 
 
 def _entries(lines: list[tuple[int, int, str]]) -> Iterator[Reference]:
-    begins = _beginning(lines)
+    begins = _entry_start(lines)
     entry: list[str] = []
     at = (0, 0)
     for part, place, line in (*lines, (0, 0, "")):

@@ -1,5 +1,5 @@
-"""Preread's own agents: their features, their dossiers at the start, what they must have written
-at the stop.
+"""Preread's own agents: which feature each works on, the dossier that it starts with, and what it
+must have written when it stops.
 
 An agent's start event has no prompt, and several agents may start in any order. So `pre-task-gate`
 records each dispatch, and `post-task`, milliseconds after that agent's start, the agent it became.
@@ -48,7 +48,7 @@ def _workspace(event: dict[str, Any], environ: Mapping[str, str]) -> Workspace |
 
 
 def finished(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
-    """Record which agent a dispatch became, or that it failed; or that a dossier is now in use."""
+    """Record the agent that a dispatch became, or its failure; after a load, the dossier in use."""
     where = _workspace(event, environ)
     if where is None:
         return None
@@ -94,15 +94,16 @@ def started(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
 def _dossier(where: Workspace, feature: str, event: dict[str, Any]) -> str:
     """A feature's dossier, and the facts of others about what the session works on."""
     scores = attention.scores(attention.gather(where.root, event), time.time())
-    facts = attention.chosen(where.root, scores, [feature])
-    also = (
-        "\nAlso about what is being worked on:\n" + fence.block("\n".join(facts)) if facts else ""
-    )
+    facts = attention.relevant_facts(where.root, scores, [feature])
+    also = ""
+    if facts:
+        also = "\nFrom other dossiers, about what is being worked on:\n"
+        also += fence.block("\n".join(facts))
     return dossier_text.brief(where, feature, dossier_text.MAX_CONTEXT - len(also)) + also
 
 
 def feature_of(where: Workspace, agent: str, agent_id: str) -> tuple[list[str], bool]:
-    """The feature of a starting agent, or none, and True; or its possible ones, and False."""
+    """The possible features of a starting agent, and whether they are certain: then at most one."""
     end = time.monotonic() + PATIENCE
     while True:
         # In this order, because claiming moves a dispatch from the first place to the second.
@@ -129,7 +130,7 @@ def _several(where: Workspace, features: list[str]) -> str:
         place = dossier_text.shown_folder(where, root, feature) if root else "no dossier yet"
         listed.append(feature + ": " + place)
     return (
-        "Several agents were dispatched at the same time. Your dossier is that of the feature that "
+        "Several agents were dispatched at the same time. Yours is the dossier of the feature that "
         f"your task names ({'; '.join(listed)}). Read it first."
     )
 
@@ -181,7 +182,7 @@ def _no_plan(where: Workspace, event: dict[str, Any], feature: str, _: str) -> s
         return None
     return (
         f"Write the plan under ## PLAN in .project/runs/{feature}.md before you stop: one bullet "
-        "for each test, each with its source in round brackets at its end. Why: test-generator "
+        "for each test, ending with its source in round brackets. Why: test-generator "
         "works from that file, and there is no plan in it yet. If nothing needs a test, write one "
         "bullet that says why."
     )
@@ -199,7 +200,7 @@ def _no_drafts(where: Workspace, event: dict[str, Any], feature: str, agent_id: 
 
 
 def _has_drafts(folder: str, since: float) -> bool:
-    """Whether a file below a folder was written since then; too many files count as yes."""
+    """Whether a file below a folder was written since; assumed if there are too many files."""
     seen = 0
     for place, _, files in os.walk(folder):
         for name in files:

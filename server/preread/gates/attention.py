@@ -1,8 +1,8 @@
 """Working memory: how much attention each thing that a session touched still has, and where the
 work changed.
 
-Attention is computed from events: what sessions wrote, read and were given, by their transcripts,
-and what was noted, in `.project/.state/working-memory.jsonl`.
+Both are computed from events: what sessions wrote, read and were given, from their transcripts,
+and what was noted, from `.project/.state/working-memory.jsonl`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WEIGHTS = {"wrote": 3.0, "noted": 3.0, "given": 2.0, "read": 1.0}
 TURN, FINISHED, BOUNDARY = "turn", "finished", "boundary"
 KINDS = (*WEIGHTS, TURN, FINISHED, BOUNDARY)
 LONG_PAUSE = 1800.0  # seconds
-TREE_RUN = 3  # files written in a row that make another part of the tree
+TREE_RUN = 3  # files written in a row in another part of the tree mean that the work moved there
 MAX_SESSIONS, MAX_TAIL, MAX_NOTES = 3, 500_000, 1_000_000  # sessions, bytes, bytes
 MAX_AGE = 2 * 86_400.0  # seconds
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
@@ -54,7 +54,7 @@ def gather(root: str, event: events.Event | None = None) -> list[Event]:
 
 
 def _transcript_paths(root: str, event: events.Event) -> list[str]:
-    """The transcripts of the session that the event is from, and of the latest ones before."""
+    """The transcripts of the session that the event is from, and of the latest other sessions."""
     folder = os.path.join(root, ".project", ".state", "sessions")
     starts = [os.path.join(folder, name, "start.json") for name in state_files.names_in(folder)]
     latest = sorted(starts, key=state_files.modified, reverse=True)[:MAX_SESSIONS]
@@ -81,7 +81,7 @@ def noted(root: str) -> list[Event]:
 
 
 def finished_runs(root: str) -> list[Event]:
-    """The run logs that have a lesson, when they were last written."""
+    """An event for each run log that has a lesson, at the time when the log was last written."""
     from preread.gates import run_log
 
     folder = os.path.join(root, ".project", "runs")
@@ -138,7 +138,7 @@ def _of_block(root: str, at: float, entry: events.Event, block: dict[str, object
 
 
 def _inside(root: str, path: object) -> str:
-    """A path as seen from the project's root; empty for one that is outside, or Preread's own."""
+    """A path relative to the project's root; empty if it is outside, or one of Preread's own."""
     if not isinstance(path, str) or not path or "\0" in path:
         return ""
     relative = os.path.relpath(os.path.join(root, path), root).replace(os.sep, "/")
@@ -205,10 +205,8 @@ def boundaries(found: list[Event]) -> list[Boundary]:
     known: list[Boundary] = []
     for place, event in enumerate(found):
         start = known[-1].place if known else 0
-        before = found[start:place]
         for rule, why in RULES.items():
-            # A pause or another feature is seen against all that came before.
-            reason = why(before or found[max(0, place - 1) : place], event)
+            reason = why(found[start:place], event)
             if reason:
                 known.append(Boundary(place, event.at, rule, reason))
                 break
@@ -219,7 +217,7 @@ def boundaries(found: list[Event]) -> list[Boundary]:
 
 
 def scores(found: list[Event], now: float) -> dict[str, float]:
-    """What has attention, the most first: by weight, time, turns and boundaries."""
+    """How much attention each thing has, by weight, age, turns and boundaries; most first."""
     places = [one.place for one in boundaries(found)]
     total: dict[str, float] = {}
     turns = passed = 0
@@ -235,10 +233,12 @@ def scores(found: list[Event], now: float) -> dict[str, float]:
     return dict(sorted(kept, key=lambda row: -row[1]))
 
 
-# -- the facts that it chooses
+# -- facts about what has attention
 
 
-def chosen(root: str, attention: dict[str, float], leave_out: Iterable[str] = ()) -> list[str]:
+def relevant_facts(
+    root: str, attention: dict[str, float], leave_out: Iterable[str] = ()
+) -> list[str]:
     """The notes, and the facts of dossiers and knowledge, that are about what has attention.
 
     Best first. `leave_out` are features whose dossiers are shown anyway.
@@ -257,7 +257,7 @@ def chosen(root: str, attention: dict[str, float], leave_out: Iterable[str] = ()
 
 
 def _texts(root: str, leave_out: frozenset[str]) -> list[tuple[str, str]]:
-    """The texts with facts: those of the newest dossiers, and of the knowledge."""
+    """(feature, text) of each file of the newest dossiers, and ("", text) of the knowledge."""
     found = []
     for feature in dossier_text.names(root)[:20]:
         if feature not in leave_out:
@@ -277,6 +277,6 @@ def _cited(line: str, attention: dict[str, float]) -> list[str]:
 
 
 def in_use(root: str, session: str, attention: dict[str, Any]) -> list[str]:
-    """The features whose dossiers a session uses: those with attention first, then the latest."""
+    """The features whose dossiers a session uses, by attention, then the latest first."""
     known = sessions.dossiers_in_use(root, session)
     return sorted(known, key=lambda feature: -float(attention.get(feature, 0.0)))

@@ -1,4 +1,4 @@
-"""The record of what the gates blocked, `.project/.state/blocks.jsonl`: people look at it."""
+"""The record of what the gates blocked, `.project/.state/blocks.jsonl`, for people to read."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "blocks.jsonl"
-PROBE = "doctor"  # the session of a call that only looks whether the gates work
+PROBE = "doctor"  # the session id of the doctor's test calls, which are not recorded
 # Never the command, which may contain a secret; the reason names the file it would have written.
 INPUTS = ("file_path", "notebook_path", "subagent_type")
 
 
 def note(event: events.Event, answer: events.Answer, environ: Mapping[str, str]) -> None:
-    """Add a block. Whatever goes wrong here, the call stays blocked."""
+    """Add a block to the record. Whatever goes wrong here, the call stays blocked."""
     try:
         root = paths.session_root(event, environ)
         if event.get("session_id") == PROBE:
             return
         if answer is not None and root is not None and os.path.isfile(root + "/.project/gates"):
             run_records.append(root, _record(event, answer, root), NAME)
-    except Exception:  # noqa: S110 - a raised one would let the call through
+    except Exception:  # noqa: S110 - raising it would let the call through
         pass
 
 

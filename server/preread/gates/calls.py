@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from preread.gates.rules import Rules
 
 MAX_REASON = 160
-BLIND_BLOCKS = 2  # of one feature, in a session without a transcript
+BLOCKS_WITHOUT_TRANSCRIPT = 2  # of one feature, in a session
 # Mistakes of the caller, which the next call can correct.
 MISTAKES = (
     "E_USAGE",
@@ -40,8 +40,8 @@ class Call:
         self.ended = self.failed = False
         self.text = ""
 
-    def why_in_vain(self) -> str:
-        """Why the gate will not get the dossier from this call; empty when it may."""
+    def why_no_dossier(self) -> str:
+        """Why this call will not lead to a dossier; empty if it still may."""
         if not self.ended:
             return ""
         if not self.failed:
@@ -61,46 +61,46 @@ class Call:
         return "load_context failed: " + events.shown(" ".join(self.text.split()), MAX_REASON)
 
 
-def why_in_vain(event: events.Event, feature: str, rules: Rules, patience: float = 0) -> str:
+def why_cannot_load(event: events.Event, feature: str, rules: Rules, patience: float = 0) -> str:
     """Why this session cannot get the dossier of a feature; empty while it should try to.
 
-    Once it was asked to, its call or the result may not be in the transcript yet: `patience` is
-    how many seconds to wait for them.
+    After a block asked for the call, it or its result may not be in the transcript yet: `patience`
+    is how many seconds to wait for them.
     """
     paths = transcripts.paths(event)
     until = time.monotonic() + patience
     while True:
         tails = [transcripts.tail(path) or b"" for path in paths]
-        made = next(filter(None, (_made(data, feature, rules) for data in tails)), None)
+        made = next(filter(None, (_last_call(data, feature, rules) for data in tails)), None)
         if made is not None and made.ended:
-            return made.why_in_vain()
-        if made is None and not any(_asked(data, feature) for data in tails):
+            return made.why_no_dossier()
+        if made is None and not any(_was_asked(data, feature) for data in tails):
             return ""
         if time.monotonic() >= until:
             return ""
         time.sleep(POLL)
 
 
-def _made(tail: bytes, feature: str, rules: Rules) -> Call | None:
+def _last_call(tail: bytes, feature: str, rules: Rules) -> Call | None:
     """The last call for a feature in a transcript."""
     made = [call for call in _calls(tail) if call.feature]
     made = [call for call in made if rules.served_by(call.feature) == feature]
     return made[-1] if made else None
 
 
-def _asked(tail: bytes, feature: str) -> bool:
+def _was_asked(tail: bytes, feature: str) -> bool:
     """Whether a block in this transcript asked for the call."""
     return f'load_context with {{\\"feature\\": \\"{feature}\\"'.encode() in tail
 
 
-def why_blind(event: events.Event, root: str, feature: str) -> str:
-    """Why nobody can know whether the call was made, once a session was blocked often enough."""
+def why_unknown(event: events.Event, root: str, feature: str) -> str:
+    """Why it cannot be known whether the call was made; empty until the third block."""
     paths, session = transcripts.paths(event), event.get("session_id")
     if not paths or any(map(os.path.exists, paths)):
         return ""
     if not isinstance(session, str) or not session:
         return ""
-    for number in range(BLIND_BLOCKS):
+    for number in range(BLOCKS_WITHOUT_TRANSCRIPT):
         if sessions.first_time(root, session, f"asked {number} {feature}"):
             return ""
     return "this session keeps no transcript, which would show what became of load_context"
@@ -112,12 +112,12 @@ def _calls(tail: bytes) -> list[Call]:
     for line in tail.split(b"\n"):
         if b"load_context" in line or any(ident.encode() in line for ident in found):
             for block in transcripts.blocks(line):
-                _take_in(found, block)
+                _add_block(found, block)
     return list(found.values())
 
 
-def _take_in(found: dict[str, Call], block: dict[str, object]) -> None:
-    """Add a call, or the result of one."""
+def _add_block(found: dict[str, Call], block: dict[str, object]) -> None:
+    """Add a call to those found, or its result to a call."""
     if block.get("type") == "tool_use":
         given = block.get("input")
         asked = given.get("feature") if isinstance(given, dict) else None

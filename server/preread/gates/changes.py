@@ -1,6 +1,6 @@
 """Which files of a project changed: by git where there is git, else by their times.
 
-Bounded in time and number.
+Time and the number of files are limited.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _prefix(root: str) -> str | None:
 
 
 def committed(root: str, since: float, before: str) -> list[str]:
-    """The files of commits made since a time that the commit checked out then does not contain."""
+    """The files that commits since a time added or changed; `before` was checked out then."""
     now = head(root)
     if not before or not now or now == before:
         return []

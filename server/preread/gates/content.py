@@ -1,4 +1,4 @@
-"""A digest of a project's files as they are now: whether a test, or what it reads, was changed."""
+"""A digest of a project's files as they are now, to see whether a test or what it reads changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from preread.gates import changes, state_files
 
 MAX_READ = 500  # files whose content is read; more are compared by time and size
-# Files that test runs write themselves and git may list: they never make a test fail.
+# Files that test runs write themselves, and that git may list. They do not make a test fail.
 _OUTPUT = re.compile(
     r"(^|/)(\.project|\.git|__pycache__|\.pytest_cache|htmlcov|test-results|playwright-report)/"
     r"|(^|/)((junit|report|TEST-)[^/]*\.xml|\.coverage[^/]*|coverage\.xml|[^/]*\.(log|pyc|tmp))$"
@@ -17,10 +17,10 @@ _OUTPUT = re.compile(
 
 
 def digest(root: str, since: str = "") -> str:
-    """The state of a project's files: a tree of git, and the digest of what differs from it.
+    """The state of a project's files: a git tree, and a digest of the files that differ from it.
 
-    `since` is an earlier state, to be compared with: then both are relative to the same tree, and
-    a commit alone is no change.
+    `since` is an earlier state to compare with. The new one is then relative to the same tree, so
+    that a commit alone is no change.
     """
     names = changes.dirty(root)
     if names is None:

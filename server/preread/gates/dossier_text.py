@@ -1,4 +1,4 @@
-"""The dossiers of a project as text for the model: which there are, how old, and their contents."""
+"""The dossiers of a project as text for the model: their names, age and contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from preread.gates.workspace import Workspace
 
-# The files in the order in which they are shown, as far as there is room.
+# The files in the order in which they are shown, until the room is used up.
 ORDER = tuple(
     name + ".md"
     for name in (
@@ -99,7 +99,7 @@ def read(root: str, feature: str, name: str) -> str:
 
 
 def printable(words: str) -> str:
-    """A text with `?` for control characters, colours and half characters; line ends stay."""
+    """A text with `?` for control characters and lone surrogates; line ends and tabs stay."""
     return "".join(
         char if char.isprintable() or char in "\n\t" else "?"
         for char in words.replace("\r\n", "\n")
@@ -117,7 +117,7 @@ def cut(words: str, size: int) -> str:
 
 
 def brief(where: Workspace, feature: str, room: int) -> str:
-    """A dossier's place, age and text; or how to get one."""
+    """A dossier's place, age and text; without a dossier, how to get one."""
     root = root_of(where, feature)
     if root is None:
         call = f"Call {messages.call(feature)} {messages.FIND} before you go on."

@@ -1,4 +1,4 @@
-"""What is on disk of a feature's dossier, and the hints for the gates beside it."""
+"""Reads what there is of a feature's dossier on disk, and the hints for the gates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 REQUIRED = ("patterns.md", "codebase.md", "summary.md")
 NONE = "none"  # the problem of a dossier that does not exist at all
 MAX_HINT = 4096  # bytes of a hint or a switch
-MAX_READ = 1 << 20  # a dossier's file counts as empty if this many first bytes are white space
+MAX_READ = 1 << 20  # bytes of a dossier's file that are searched for text
 
 
 def folder(root: str, feature: str) -> str:

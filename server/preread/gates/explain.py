@@ -3,17 +3,17 @@
 In, on stdin: {"target": PATH, "cwd": FOLDER, "tool": "Write"}; `tool` is optional. Out, one object:
 
     target       the absolute path
-    exists       whether there is something
+    exists       whether anything exists there
     project      the project that decided, or null
     gates        its gates file, or null when there is none
     broken       null, or {"line": 3, "why": "…"}
     notes        switches that are ignored, and why
     mode         block, warn or off; null without rules
     mode_from    what set the mode: `line 2`, `CI`, …
-    off_until    epoch seconds when `mode` is off and that has an end, else null
+    off_until    epoch seconds at which `mode` off ends, or null
     candidates   in order: {"project", "path", "line", "rule", "gates", "captured"}; `line`, `rule`
                  and `gates` are null when no rule matches, and `gates` is false for an exemption
-    own          whether it is a file that only people and Preread write
+    own          whether only people and Preread may write it
     line, rule   of the rule that gated it, else of the rule that exempted it, else null
     captured     the text of {feature}; "" without one
     feature      the feature of that text, or null

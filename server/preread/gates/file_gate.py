@@ -138,7 +138,7 @@ def _needs(
     if os.path.exists(path):
         from preread.gates import calls
 
-        if calls.why_in_vain(call.event, feature, found):
+        if calls.why_cannot_load(call.event, feature, found):
             return PASS
         text = messages.existing_file(name, feature, why, roots, call.noun)
         return call.remarked(text, found, root)

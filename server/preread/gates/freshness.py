@@ -46,9 +46,9 @@ class Files:
         self._cache: dict[tuple[str, int], tuple[bool, Lines | None]] = {}
 
     def lines(self, path: str, limit: int) -> tuple[bool, Lines | None]:
-        """Whether the project has such a file, and its lines, or None when it is not text.
+        """Whether the project has such a file, and its lines.
 
-        Nor has a file lines that is larger than the limit, in bytes.
+        The lines are None if the file is not text, or larger than `limit` bytes.
         """
         if (path, limit) not in self._cache:
             self._cache[path, limit] = self._read(path, limit)

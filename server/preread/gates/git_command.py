@@ -18,7 +18,7 @@ _ENVIRON = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1",
     "GIT_PAGER": "cat", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C.UTF-8",
 }  # fmt: skip
-# What names the programs of a filter. An empty one is not run.
+# Lists the settings of filters. Git does not run a filter whose program is empty.
 LIST_FILTERS = ("config", "--includes", "-z", "--name-only", "--get-regexp", r"^filter\.")
 _PROGRAMS = ("clean", "smudge", "process")
 
@@ -30,16 +30,16 @@ def environ(root: str, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_filters(listed: bytes) -> Iterable[str] | None:
-    """Options that switch the filters off that LIST_FILTERS has printed; None when one cannot be.
+    """Options that disable the filters that LIST_FILTERS printed; None if one cannot be disabled.
 
-    Git runs a file's filter to see whether its content has changed.
+    Otherwise git runs a file's filter to see whether its content has changed.
     """
     import os
 
     keys = [os.fsdecode(key) for key in listed.split(b"\0") if key]
     drivers = {key.rpartition(".")[0] for key in keys}
     if any("=" in driver or "\n" in driver for driver in drivers):
-        return None  # `-c` would read another name
+        return None  # `-c` would set another name
     settings = [f"{driver}.{name}=" for driver in sorted(drivers) for name in _PROGRAMS]
     settings += [f"{driver}.required=false" for driver in sorted(drivers)]
     return [word for setting in settings for word in ("-c", setting)]

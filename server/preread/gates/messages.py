@@ -22,7 +22,7 @@ OFF = (
     "To switch the gates off: /preread:gates off 2h, or preread gates off --for 2h, "
     "or PREREAD_GATES=off, or `mode off` in .project/gates."
 )
-READ_FIRST = ": its proven patterns, traps and helpers have to be read before it "
+READ_FIRST = ": the feature's proven patterns, traps and helpers have to be read before the "
 
 
 def call(feature: str, more: str = "") -> str:
@@ -66,7 +66,7 @@ def demand(feature: str, roots: list[str], then: str, why: str) -> str:
 
 def new_file(name: str, feature: str, why: str, roots: list[str], tool: str) -> str:
     why = name + " is a new file for the feature " + feature + ", and " + why
-    return demand(feature, roots, "retry this " + tool, why + READ_FIRST + "is written.")
+    return demand(feature, roots, "retry this " + tool, why + READ_FIRST + "file is written.")
 
 
 def existing_file(name: str, feature: str, why: str, roots: list[str], tool: str) -> str:
@@ -79,11 +79,11 @@ def existing_file(name: str, feature: str, why: str, roots: list[str], tool: str
 
 def new_agent(name: str, feature: str, why: str, roots: list[str]) -> str:
     why = name + " works on the feature " + feature + ", and " + why
-    return demand(feature, roots, "retry this dispatch", why + READ_FIRST + "starts.")
+    return demand(feature, roots, "retry this dispatch", why + READ_FIRST + "agent starts.")
 
 
 def let_through(feature: str, why: str, noun: str) -> str:
-    """For a call that a gate would block, if the session could get the dossier."""
+    """For a call that is not blocked only because this session cannot get the dossier."""
     start = "This " + noun + " goes on without the dossier of " + feature + ": tell the person so"
     return start + ". Why: " + why + "."
 

@@ -1,8 +1,9 @@
 """Passwords and salts that only their name gives away: `ADMIN_PASSWORD = 'hunter2'`.
 
-They may be short, and even words, so the name decides, and what the value is not: a label, a type,
-a path, a placeholder. Where the name means other things, too, as `token` does, and where a value is
-not in quotes, as in YAML, it has to mix letters and digits. All else is found by its shape alone.
+They may be short, and even words, so the name decides, unless the value is a label, a type, a path
+or a placeholder. If the name often means other things, as `token` does, or the value is not in
+quotes, as in YAML, the value has to mix letters and digits. `secrets` finds all other secrets, by
+their shape.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _BARE = re.compile(
 )
 _INSIDE = re.compile(r"`([^`\n]{6,200})`")
 _MARKS = ("pass", "pwd", "secret", "salt", "pepper", "key", "token", "credential")
-_STANDS_FOR = re.compile(
+_PLACEHOLDER = re.compile(
     r"(?i)example|your|placeholder|change[_-]?me|redacted|\*{3}|\.{3}|x{4}|\$\{|\$\(|%\(|%s|\{\w*\}"
     r"|<[a-z]|process\.env|environ"
 )
@@ -66,13 +67,13 @@ def _is_bare(found: Match[str]) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a value has letters and digits, and does not say what it is."""
+    """Whether a value mixes letters and digits, and is no name or measure: `token_2`, `8px`."""
     has_both = any(map(str.isalpha, value)) and any(map(str.isdigit, value))
     return has_both and len(value) >= 4 and not _TELLING.search(value) and not _NUMBER.match(value)
 
 
 def _is_secret(name: str, sign: str, value: str) -> bool:
-    if _STANDS_FOR.search(value) or _PLACE.match(value) or len(value.split()) > 1:
+    if _PLACEHOLDER.search(value) or _PLACE.match(value) or len(value.split()) > 1:
         return False
     if not any(char.isalnum() for char in value):
         return False

@@ -1,4 +1,4 @@
-"""Find dossiers whose names are similar to a requested one."""
+"""Finds dossiers whose names are similar to a requested one."""
 
 from __future__ import annotations
 
@@ -58,12 +58,8 @@ def hint(asked: str, rules: Rules, roots: list[str]) -> str:
     found = near(asked, rules, roots)
     if not found:
         return ""
-    line = "alias " + asked + " " + rules.served_by(found[0])
-    start = " (there is one for " + ", ".join(found) + ": if that is the same feature, load that "
+    line = f"alias {asked} {rules.served_by(found[0])}"
     return (
-        start
-        + "dossier and rename the file to match, "
-        + 'or ask the person to add "'
-        + line
-        + '" to .project/gates)'
+        f" (there is one for {', '.join(found)}: if that is the same feature, load that dossier "
+        f'and rename the file to match, or ask the person to add "{line}" to .project/gates)'
     )

@@ -1,7 +1,7 @@
-"""Sessions of one project at the same time that write the same files: each is notified once.
+"""Finds files that several active sessions of a project write; each session is notified once.
 
-What a session writes is in its transcript. A hint, made when a second session starts, says that
-there are several; without it, a prompt looks for nothing.
+What a session writes is in its transcript. A hint file, made when a second session starts, says
+that there are several; without it, a prompt reads no transcripts.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import time
 
 from preread.gates import attention, events, printable, sessions, state_files, transcripts
 
-ALIVE = (
-    4 * 3600.0
-)  # a session counts as active for so many seconds after the last line of its transcript
+# A session counts as active for so many seconds after the last line of its transcript.
+ALIVE = 4 * 3600.0
 MAX_SESSIONS, MAX_NAMED = 5, 3
 HINT = ("together",)  # in .cache
 
@@ -27,7 +26,7 @@ def started(root: str, event: events.Event) -> None:
 
 
 def news(root: str, event: events.Event) -> str:
-    """Which files another session writes as well that this one has not been notified of."""
+    """A notice of files that another session writes as well; empty if this one knows them."""
     hint = os.path.join(root, ".project", ".cache", *HINT)
     if not os.path.lexists(hint):
         return ""
@@ -45,7 +44,7 @@ def news(root: str, event: events.Event) -> str:
     named = ", ".join(f"`{printable.without_controls(path)[:200]}`" for path in new[:MAX_NAMED])
     return (
         f"Preread: another session in this project writes the same files as you: {named}{more}. "
-        "Read them again before you change them; `session.say` reaches the other one."
+        "Read them again before you change them; `session.say` sends the other one a message."
     )
 
 

@@ -9,5 +9,5 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
 
 def without_controls(text: str) -> str:
-    """A text without colours, control characters and half characters; tabs and line ends stay."""
+    """A text without colours, control characters and lone surrogates; tabs and line ends stay."""
     return _CONTROLS.sub("", _ESCAPES.sub("", text))

@@ -24,7 +24,7 @@ NAME = "(" + WORD + r"(?:\s+" + WORD + "){0,2})"
 
 
 def features(prompt: str, rules: Rules, roots: list[str]) -> set[str]:
-    """What the first step finds that finds anything."""
+    """The features that the first successful step finds."""
     known = frozenset([*near_names.with_dossiers(roots), *rules.aliases])
     steps: list[Callable[[], Iterable[str]]] = [
         lambda: [word for word in _quoted(prompt) if word in known],

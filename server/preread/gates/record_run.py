@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_COMMAND = 400
 MAX_FEATURES = 8
 TIMED_OUT = 124  # the exit status of `timeout`
-# Of these a bare word selects files by a part of their path.
+# With these runners, a bare word selects files by a part of their path.
 FILTERING = frozenset(("playwright", "vitest", "jest"))
 
 
@@ -45,7 +45,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
 
 
 def _record_run(event: dict[str, Any], environ: Mapping[str, str]) -> None:
-    event = _from_its_start(event, environ)
+    event = _with_start_folder(event, environ)
     found = runner_commands(event)
     ended = _ended(event) if found else None
     if not found or ended is None:
@@ -54,17 +54,19 @@ def _record_run(event: dict[str, Any], environ: Mapping[str, str]) -> None:
         where = workspace.find(event, environ, [command.folder for command in found])
     except rules.Broken:
         return  # the gate on files reports it
-    record = _record(event, where, found, *ended) if where is not None else None
-    if where is not None and record is not None:
-        with state_files.WhereWritable():
-            run_records.append(where.root, record)
-            for name in [name for feature in record["features"] for name in where.names(feature)]:
-                run_log.add_run(where.root, name, bullet(record))
-    return
+    if where is None:
+        return
+    record = _record(event, where, found, *ended)
+    if record is None:
+        return
+    with state_files.WhereWritable():
+        run_records.append(where.root, record)
+        for name in [name for feature in record["features"] for name in where.names(feature)]:
+            run_log.add_run(where.root, name, bullet(record))
 
 
-def _from_its_start(event: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """The event with the folder that the command started in, if `pre-retry-gate` recorded it."""
+def _with_start_folder(event: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """The event, its `cwd` set to where the command started, if `pre-retry-gate` recorded that."""
     folder, session = event.get("cwd"), event.get("session_id")
     roots = [paths.session_root(event, environ)]
     while isinstance(folder, str) and os.path.isabs(folder) and folder != os.path.dirname(folder):
@@ -89,7 +91,7 @@ def runner_commands(event: dict[str, Any]) -> list[RunnerCommand]:
 
 
 def _ended(event: dict[str, Any]) -> tuple[int, str] | None:
-    """Exit status and output of a command; None when it did not run to its end."""
+    """The exit status and output of a command; None if it did not run to its end."""
     if event.get("hook_event_name") == "PostToolUseFailure":
         error = event.get("error")
         is_usable = isinstance(error, str) and not event.get("is_interrupt")
@@ -104,7 +106,7 @@ def _ended(event: dict[str, Any]) -> tuple[int, str] | None:
 
 
 def _failed(error: str) -> tuple[int, str] | None:
-    """Exit status and output in the error of a failed Bash call: `Exit code 1`, then the output."""
+    """The same, from the error of a failed Bash call: `Exit code 1`, then the output."""
     first, _, rest = error.partition("\n")
     words = first.split()
     if words[:2] == ["Exit", "code"] and len(words) == 3 and words[2].isdigit():

@@ -76,7 +76,7 @@ class Target:
         self.shown = events.shown(shown[0]) + more
 
     def matches(self, run: Run) -> bool:
-        """Whether a run was of the same targets or features, or of the same command without any."""
+        """Whether a run had the same features or targets or, if it named none, the same command."""
         is_named = bool(self.features) and PROJECT not in self.features
         if is_named and set(run.features) == set(self.features):
             return True
@@ -120,7 +120,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
         return events.with_notes(events.remark(remark), where.notes) if remark else None
     person = (
         f"{target.shown} failed {streak.count} times in a row in the same way, "
-        "and its next run was stopped until something changes: the code, a test, what you say"
+        "and its next run was stopped until the code or a test changes, or you send a message"
     )
     is_blocked = blocks and where.mode == "block"
     answer = events.block(text, messages.for_person(person)) if is_blocked else events.remark(text)
@@ -130,7 +130,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
 def _remember_start(
     event: dict[str, Any], found: list[runners.RunnerCommand], where: Workspace
 ) -> None:
-    """For the event at the command's end, whose `cwd` is where a `cd` led to."""
+    """Record where the command starts: `cwd` at its end is the folder that a `cd` led to."""
     cwd = str(event.get("cwd"))
     if any(command.folder != cwd for command in found):
         sessions.begin_command(where.root, where.session, event.get("tool_use_id"), cwd)
@@ -184,7 +184,7 @@ def _has_changed(event: dict[str, Any], where: Workspace, last: Run) -> bool:
 def _is_met(
     event: dict[str, Any], where: Workspace, target: Target, streak: Streak, limit: int
 ) -> bool:
-    """Whether what a limit asks for was done since it was reached, or cannot be done."""
+    """Whether what a limit asks for was done after it was reached, or cannot be done."""
     run = streak.at_limit(limit)
     if limit == ANALYSE:
         if sessions.last_dispatch(where.root, where.session, ANALYST) >= run.at > 0:
@@ -194,8 +194,8 @@ def _is_met(
     if sessions.last_use(where.root, where.session) >= run.at > 0:
         return True
     return bool(
-        calls.why_in_vain(event, feature, where.rules)
-        or calls.why_blind(event, where.root, f"{feature} again")
+        calls.why_cannot_load(event, feature, where.rules)
+        or calls.why_unknown(event, where.root, f"{feature} again")
     )
 
 

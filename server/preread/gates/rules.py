@@ -13,7 +13,7 @@ DIRECTIVES = ("mode", "agent", "!agent", "alias")
 PLUGIN_PREFIX = "preread:"  # of our agents' names, when the plugin brings them
 
 
-class Broken(Exception):  # noqa: N818 - what the file is, not a failure of ours
+class Broken(Exception):  # noqa: N818 - describes the file, not a failure of ours
     """A gates file that cannot be used. `line` counts from 1; 0 means the whole file."""
 
     def __init__(self, line: int, why: str) -> None:

@@ -25,13 +25,13 @@ class Stage:
 
 
 def add_run(root: str, feature: str, bullet: str) -> None:
-    """Add a bullet under `## RUN` of a feature's run log, if a hook may. Raises OSError."""
+    """Add a bullet under `## RUN` of a run log, if `with_bullet` adds it. Raises OSError."""
     text = bullet.encode("utf-8", "replace")
     _change(root, feature, lambda data: None if data is None else with_bullet(data, text))
 
 
 def add_fix(root: str, feature: str, bullet: str) -> None:
-    """Say under `## FIX` what was fixed, if a run was noted and nothing is said. Raises OSError."""
+    """Add the first bullet under `## FIX`, if `with_fix` adds it. Raises OSError."""
     text = bullet.encode("utf-8", "replace")
     _change(root, feature, lambda data: None if data is None else with_fix(data, text))
 
@@ -43,7 +43,7 @@ def add_notes(root: str, feature: str, bullets: list[str]) -> None:
     path = os.path.join(root, ".project", "runs", feature + ".md")
 
     def change(data: bytes | None) -> bytes | None:
-        if data is None and os.path.lexists(path):  # too large, or no file
+        if data is None and os.path.lexists(path):  # too large, or not a regular file
             return None
         return with_notes(data or begun, texts)
 
@@ -51,7 +51,7 @@ def add_notes(root: str, feature: str, bullets: list[str]) -> None:
 
 
 def _change(root: str, feature: str, change: Callable[[bytes | None], bytes | None]) -> None:
-    """Replace a run log by what `change` makes of it; None leaves it, or leaves it absent."""
+    """Replace a run log by what `change` makes of it; None leaves everything as it is."""
     path = os.path.join(root, ".project", "runs", feature + ".md")
     if change(state_files.read_bytes(path, MAX_BYTES)) is None:
         return

@@ -1,7 +1,7 @@
 """The record of test runs, `.project/.state/results.jsonl`: a JSON object a line, oldest first.
 
-Several hooks may append at once. A line is one `write`, so that none is torn. The file is truncated
-under a lock on its own descriptor; a hook whose locked file was replaced meanwhile opens it again.
+Several hooks may append at once. Each line is one `write`, so that lines do not mix. A file that is
+too large is replaced by its end, under a lock; a hook that waited for the lock opens it again.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _is_same_file(handle: int, path: str) -> bool:
 
 
 def _ends_with_newline(handle: int) -> bool:
-    """Whether the last line is whole: a killed writer, or a person, may have left half a line."""
+    """Whether the last line is complete: a killed writer or a person may have left half of one."""
     size = os.fstat(handle).st_size
     if not size:
         return True

@@ -1,6 +1,6 @@
 """What the output of a test run says: how many passed and failed, which, and with what message.
 
-The work is bounded whatever a program printed: only the beginning and the end of the output are
+The work is bounded, whatever a program printed: only the beginning and the end of the output are
 read, line by line, each line cut, with patterns that do not backtrack over what they have read.
 """
 
@@ -21,9 +21,9 @@ MAX_MESSAGE = 300
 MAX_SECTION, SECTION_LINES = 6_000, 200  # of the failure whose kind is determined
 
 _PYTEST = "failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed"
-# The summary lines of each runner, with what they count as groups. A run of several programs,
-# crates or modules prints several, which add up: so no line may match two patterns, and no summary
-# may have two lines that match.
+# The summary lines of each runner; their groups are the counts. A run of several programs, crates
+# or modules prints several summaries, which are added: so no line may match two patterns, and no
+# summary may have two matching lines that count the same tests.
 _COUNTS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -133,7 +133,7 @@ _CODE = re.compile(r"^\s*(?:>?\s*\d* ?\||at )")
 
 
 class Outcome:
-    """What was read."""
+    """What the output says."""
 
     def __init__(self) -> None:
         self.has_summary = False  # whether any runner counted

@@ -33,7 +33,7 @@ RUNNERS: dict[str, tuple[str, ...]] = {
     "swift": ("test",),
     "ng": ("test",),
 }
-# Of these any word may be the goal: `mvn -q clean verify`, `gradle :app:test`, `make -j4 test`.
+# For these, any word may be the goal: `mvn -q clean verify`, `gradle :app:test`, `make -j4 test`.
 BUILDERS = frozenset(("mvn", "mvnw", "gradle", "gradlew", "make", "gmake", "just", "rake", "task"))
 # These start another program, named among their first words.
 STARTERS = frozenset(

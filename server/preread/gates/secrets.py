@@ -1,6 +1,6 @@
 """Keys, tokens and passwords in text: finds them by their shape, and hides them.
 
-Finding prefers to miss one over dropping a true fact; hiding prefers to hide too much. The patterns
+Finding would rather miss one than drop a true fact; hiding would rather hide too much. The patterns
 are for Python 3.8, which has no possessive quantifiers.
 """
 
@@ -19,11 +19,11 @@ HIDDEN = "***"
 
 
 class Shape:
-    """A kind of secret: texts of which every such secret contains one, and its pattern.
+    """A kind of secret: its pattern, and `marks`, one of which is in every such secret.
 
-    The pattern is compiled only once such a text is found. No pattern begins inside a run of its
-    own characters, so that a search takes linear time. `random` is for the kinds that words could
-    look like: a match has to look random, too.
+    The pattern is compiled only when a mark is found. No pattern begins inside a run of its own
+    characters, so that a search takes linear time. `random` is for kinds that ordinary words could
+    match: a match has to look random, too.
     """
 
     __slots__ = ("kind", "marks", "pattern", "random")
@@ -38,7 +38,8 @@ class Shape:
 
 
 _START = r"(?<![A-Za-z0-9_-])"
-# `password = "…"`. The lookahead is an atomic group: a value that goes on as code does not match.
+# `password = "…"`. The lookahead works as an atomic group: a value that is part of code does not
+# match.
 _ASSIGNED = re.compile(
     r"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?"
     r"|(?:api|access|private|auth|account|encryption|signing)[_-]?key)"
@@ -156,7 +157,7 @@ def _is_match(row: Shape, found: Match[str]) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder. In a long one, four letters form a word by chance."""
+    """Whether a value is a placeholder. In a long value, such a word can occur by chance."""
     return len(value) <= 64 and _PLACEHOLDER.search(value) is not None
 
 
@@ -184,7 +185,7 @@ def _is_real(value: str) -> bool:
 
 
 def looks_random(text: str) -> bool:
-    """Whether nobody would write such a text: letters and digits mixed, within its words, too.
+    """Whether a text looks random: letters and digits mixed even within words.
 
     Entropy alone does not distinguish keys from names: `oauth2TokenProviderV2` has 4 bits a
     character.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 0.3  # for the freshness of all dossiers, newest first
 MAX_LIST = 3_000  # characters
-MIN_BRIEF, MIN_SUMMARY = 600, 400  # with fewer characters of room, these are left out
+MIN_BRIEF, MIN_SUMMARY = 600, 400  # characters; with less room, these are left out
 AGAIN = ("compact", "resume")  # starts after which the model no longer has what it read
 
 
@@ -55,7 +55,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     again: list[str] = []
     if where.session and source in AGAIN:
         again = attention.in_use(where.root, where.session, scores)
-    text = _text(where, again, attention.chosen(where.root, scores, again))
+    text = _text(where, again, attention.relevant_facts(where.root, scores, again))
     return events.with_notes(events.remark(text, "SessionStart"), where.notes)
 
 
@@ -86,7 +86,7 @@ def _introduction() -> str:
     call = messages.call("<name>")
     return (
         f"Preread can tell what this project says about a feature before you write code or tests "
-        f"for it: call {call} {messages.FIND}; the person can have that required for new tests by "
+        f"for it: call {call} {messages.FIND}; the person can require that for new tests with "
         "/preread:init."
     )
 
@@ -97,13 +97,13 @@ def _how_to_get() -> str:
 
 
 def _text(where: Workspace, again: list[str], facts: list[str]) -> str:
-    """The list, chosen facts, the dossiers in use, the project's summary, as far as they fit."""
+    """The list, relevant facts, the dossiers in use, the project's summary, as far as they fit."""
     rows = [_row(root, name, why) for root, name, why in _checked(where)]
     start = "Dossiers of this project. Read them before you write what .project/gates covers:\n"
     text = start + fence.block(_list(rows)) if rows else "This project has no dossiers yet.\n"
-    text += "What .project/gates covers needs its dossier first. " + _how_to_get() + "\n"
+    text += "Files that .project/gates covers need their dossier first. " + _how_to_get() + "\n"
     if facts:
-        text += "\nAbout what was worked on last:\n" + fence.block("\n".join(facts) + "\n")
+        text += "\nFacts about what was worked on last:\n" + fence.block("\n".join(facts) + "\n")
     for number, feature in enumerate(again):
         room = (dossier_text.MAX_CONTEXT - len(text)) // (len(again) - number)
         if room > MIN_BRIEF and dossier_text.root_of(where, feature) is not None:
@@ -117,7 +117,7 @@ def _text(where: Workspace, again: list[str], facts: list[str]) -> str:
 
 def _no_summary() -> str:
     return (
-        f"\nThere is no dossier of the project as a whole, with which sessions start: call "
+        f"\nThere is no dossier of the project as a whole, which sessions should start with: call "
         f"{messages.call(PROJECT)} once, when there is time. Nothing waits for it.\n"
     )
 
@@ -141,7 +141,7 @@ def _checked(where: Workspace) -> list[tuple[str, str, str]]:
         for name in dossier_text.names(root):
             why = _why_stale(root, name, files, end, updates=root == where.root)
             if not why and dossiers.is_stale(root, name):
-                why = "it was found to be"
+                why = "found by an earlier check"
             found.append((root, name, why))
     return found
 

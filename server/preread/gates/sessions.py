@@ -3,7 +3,7 @@
 start.json                when it began, git's HEAD, the gated files that had changes by then
 dispatched/<tool use>     an agent that was dispatched: its name and its feature
 agents/<agent id>         the agent that a dispatch became
-marks/<name>              done only once: the process that creates the file does it
+marks/<name>              something done only once, by the process that creates the file
 used/<feature>            a dossier in use; the file's time is that of the last use
 started/<tool use>        the folder that a command was started in
 """
@@ -96,7 +96,7 @@ def launched(root: str, session: object, tool_use_id: object, agent_id: object) 
     """Assign a dispatch to the agent that it became.
 
     If that agent has already claimed another dispatch of the same feature, its own is left for the
-    agent that is now short of one. An agent that is resumed needs none.
+    agent that now lacks one. A resumed agent needs none.
     """
     is_first = first_time(root, session, f"launched {agent_id}")
     if agent_feature(root, session, agent_id) is None:

@@ -1,4 +1,4 @@
-"""What a shell script plainly writes and removes (docs/gates-reference.md, "Bash")."""
+"""What a shell script obviously writes and removes (docs/gates-reference.md, "Bash")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from preread.gates.shell_words import (
 
 MAX_DEPTH = 60  # of nested compound commands; a script beyond it counts as unreadable from there
 WRITES = frozenset(["&>>", "&>", ">>", ">|", ">&", ">"])
-ENDING = frozenset([")", ";;", ";&", ";;&", "|", "|&", *CLOSERS])  # of a part that has not begun
+ENDING = frozenset([")", ";;", ";&", ";;&", "|", "|&", *CLOSERS])  # cannot begin a command
 NOTHING = Token(END, "")
 
 
@@ -29,7 +29,7 @@ def actions(text: str, cwd: str | None) -> list[tuple[str, str]]:
 
 
 def targets(text: str, cwd: str | None) -> list[str]:
-    """The absolute paths that a script plainly writes."""
+    """The absolute paths that a script obviously writes."""
     return [path for action, path in actions(text, cwd) if action == "write"]
 
 

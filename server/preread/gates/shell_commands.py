@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         def script(self, text: str | None) -> None: ...
 
 
-PROMPT = "/preread:gates"  # of a person; another Claude Code could be given it
-# Commands before the one that counts -> their options whose value is the next word.
+PROMPT = "/preread:gates"  # a person's prompt, which could be passed to another Claude Code
+# Commands that run another command -> their options whose value is the next word.
 PREFIXES = {
     **dict.fromkeys(("command", "time", "nohup", "builtin", "setsid"), ""),
     "exec": "-a",
@@ -89,7 +89,7 @@ def _text(token: Token) -> str:
 
 
 def _completed(words: Words, options: Words) -> Words:
-    """What xargs runs: words that are not known are at the end, or where `-I` says."""
+    """The command that xargs runs: unknown words come at its end, or where `-I` says."""
     given = shell_writers.Given(options, PREFIXES["xargs"])
     marks = [mark or "{}" for mark in given.values("-I", "-i", "--replace")]
     if not marks:
@@ -98,7 +98,7 @@ def _completed(words: Words, options: Words) -> Words:
 
 
 def _after_options(tokens: list[Token], at: int, valued: list[str]) -> int:
-    """The index behind the options, their values and assignments."""
+    """The index after the options, their values and assignments."""
     while at < len(tokens):
         option = _text(tokens[at])
         if not option.startswith("-") and not is_assignment(tokens[at].raw):

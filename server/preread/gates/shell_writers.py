@@ -1,4 +1,4 @@
-"""Which files single commands write, by their options and operands. None is a word not literal."""
+"""Which files single commands write, by options and operands. None: a word that is not literal."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
-MAX_CITED = 10_000_000  # of a file whose lines a source names
+MAX_BYTES = 1_000_000  # a larger file is data, not something that a person reads
+MAX_CITED = 10_000_000  # bytes of a file whose lines a source names
 # `path:12`, `path:12-20`; the path in angle brackets when it has a comma, a colon or white space.
 LINES = re.compile(r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9][0-9]{0,6})(?:-([1-9][0-9]{0,6}))?")
 DIGEST_LENGTH = 16  # hex digits

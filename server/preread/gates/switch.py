@@ -1,4 +1,4 @@
-"""The person's switch, `.project/.state/gates-off`: until when the gates are off, and who said so.
+"""The person's switch, `.project/.state/gates-off`: until when the gates are off, and what set it.
 
 Only a file that names one of Preread's two ways to switch counts: the model can write a file from
 any program, but does not get past the gates by doing so.
@@ -93,7 +93,7 @@ def submitted(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
 
 
 def _switched(root: str, words: list[str]) -> str:
-    """Do what the words say; what was done, and the state."""
+    """Do what the words say; returns what was done, or the state."""
     if words[:1] == ["off"]:
         given = [word for word in words[1:] if word != "--for"]
         seconds = seconds_of(given[0]) if given else None
@@ -154,6 +154,8 @@ def is_unknown(event: events.Event, root: str) -> bool:
 
 def _report(root: str, when: str) -> str:
     switch = read(root)
-    then = f"It {switch.problem}, and is ignored" if switch.problem else "If that was not you, "
-    then += "" if switch.problem else f"write {PROMPT} on"
+    if switch.problem:
+        then = f"It {switch.problem}, and is ignored"
+    else:
+        then = f"If that was not you, write {PROMPT} on"
     return f"preread: {NAME} was written {when}. {then}."

@@ -14,7 +14,7 @@ MAX_TAIL = 2_000_000  # bytes at the end of a transcript that are read
 
 
 def paths(event: events.Event) -> list[str]:
-    """The transcript of the agent that the event is from, then the session's."""
+    """The transcript of the agent that sent the event, if one did, then the session's."""
     path, agent = event.get("transcript_path"), event.get("agent_id")
     if not isinstance(path, str) or not os.path.isabs(path) or "\0" in path:
         return []

@@ -1,4 +1,4 @@
-"""`stop`: the gated files that a session wrote by any means without a dossier, each file once."""
+"""`stop`: reports gated files that a session wrote by any means without a dossier, each once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _audited(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer
     if not sessions.read_start(where.root, where.session):
         begin(where, "late", event)  # the hooks were installed while the session was running
         return None
-    new = [row for row in _new(where) if not calls.why_in_vain(event, row[1], where.rules)]
+    new = [row for row in _new(where) if not calls.why_cannot_load(event, row[1], where.rules)]
     if not new:
         return None
     what = _files(new, "was written without a dossier", "were written without their dossiers")

@@ -1,4 +1,4 @@
-"""What the gates on files and agents share: the call they look at, and the verdict on it."""
+"""What the gates on files and agents share: the call that they check, and the verdict on it."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Call:
             return verdict
         from preread.gates import calls, messages
 
-        why = calls.why_in_vain(self.event, feature, found, calls.PATIENCE)
-        why = why or calls.why_blind(self.event, root, feature)
+        why = calls.why_cannot_load(self.event, feature, found, calls.PATIENCE)
+        why = why or calls.why_unknown(self.event, root, feature)
         if not why:
             return verdict
         answer = events.remark(messages.let_through(feature, why, self.noun))

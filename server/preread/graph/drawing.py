@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from preread.graph.model import Edge, Node, NodeKind
-from preread.graph.reading import Found
+from preread.graph.reading import Subgraph
 from preread.infra.xml_text import clean
 
 # Columns from left to right, ordered so that most edges lead to the next column.
@@ -35,7 +35,7 @@ class _Place(NamedTuple):
     y: int
 
 
-def _rows(found: Found) -> dict[str, _Place]:
+def _rows(found: Subgraph) -> dict[str, _Place]:
     """The position of each node: in the column of its kind, near its neighbours."""
     near: dict[str, list[str]] = defaultdict(list)
     for edge in found.edges:
@@ -54,7 +54,7 @@ def _rows(found: Found) -> dict[str, _Place]:
     return places
 
 
-def svg(found: Found, title: str) -> str:
+def svg(found: Subgraph, title: str) -> str:
     """The nodes in columns by kind, with curves between them; full texts are in the tooltips."""
     places = _rows(found)
     width = 2 * MARGIN + len(COLUMNS) * (WIDTH + GAP) - GAP
@@ -127,7 +127,7 @@ FIELDS = {
 }
 
 
-def graphml(found: Found) -> str:
+def graphml(found: Subgraph) -> str:
     """The nodes and edges as GraphML, which networkx, Gephi and yEd read."""
     root = ET.Element("graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
     for owner, names in FIELDS.items():

@@ -1,6 +1,6 @@
 """Nodes and edges from the code that facts cite: definitions, tests, calls, tested files.
 
-Only cited files are parsed, and for the files that they import only the outlines: one hop.
+Only cited files are parsed. Of the files that they import, one hop away, only outlines are read.
 """
 
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SEEN = "seen:"  # digests of files when edges to them were made
 TESTS = "tests:"  # digests of all test files when their imports were looked up
-# Limits: parsed files, most cited first; and symbols, callers and callees of each.
+# Limits: parsed files, most cited first; of each, its symbols, imports and calls.
 MAX_FILES, MAX_SYMBOLS, MAX_IMPORTS, MAX_CALLS = 3_000, 200, 20, 400
 SPAN = re.compile(r":(\d+)(?:-(\d+))?(?=, |$)")  # the lines of each source of an edge
 LAST_NAME = re.compile(r"([^\W\d]\w*)[?!]?\W*$")
@@ -39,7 +39,7 @@ class _File(NamedTuple):
 
 
 def update(services: Services, writer: Writer) -> list[str]:
-    """Update the nodes and edges from code; returns the files that they were about."""
+    """Update the nodes and edges from code; returns the cited files."""
     connection = writer.connection
     if _is_outdated(services, connection):
         indexer.update(services)
@@ -94,7 +94,7 @@ def _imported_by(connection: sqlite3.Connection, tests: Iterable[tuple[str, str]
 
 
 def _tested_by(connection: sqlite3.Connection, tests: Iterable[str]) -> set[str]:
-    """The files that deleted tests were about."""
+    """The files that deleted tests tested."""
     sql = """SELECT DISTINCT t.path FROM nodes s JOIN edges e ON e.source = s.id
         AND e.kind = 'tests' JOIN nodes t ON t.id = e.target WHERE s.key = ?"""
     return {path for one in tests for (path,) in connection.execute(sql, (f"file:{one}",))}
@@ -263,7 +263,7 @@ class _Code:
         return target
 
     def _symbol(self, path: str, name: str) -> int | None:
-        """A symbol of another file, which is added to the graph."""
+        """Add a symbol of another file to the graph; returns its row."""
         outline = self.cache.outline(path)
         found = next((one for one in outline.symbols if one.name == name), None)
         if found is None:
@@ -274,7 +274,7 @@ class _Code:
         return row
 
     def _tested(self, imported: list[_File]) -> None:
-        """The sources that the file imports if it is a test, else the tests that import it."""
+        """Link a test with the sources that it imports, another file with tests that import it."""
         file_row = self.writer.node(file_node(self.path))
         if self.file is None:
             return

@@ -72,7 +72,7 @@ def _kind(section: str) -> "NodeKind":
 
 
 def _cited(writer: Writer, texts: list[str]) -> dict[Key, list[str]]:
-    """The nodes that a fact cites, each with the sources that name it."""
+    """The nodes that a fact cites, each with the sources that cite it."""
     found: dict[Key, list[str]] = {}
     for text in texts:
         ref = sources.parse(text)
@@ -111,7 +111,7 @@ def _whole_sha(writer: Writer, prefix: str) -> str:
 
 
 def _superseded(services: Services, writer: Writer, path: str) -> None:
-    """The facts that were replaced by others."""
+    """Add the facts that were replaced by others."""
     text = services.tree.read(path) or ""
     lines = text.split("\n")
     draft = markdown.parse(KNOWLEDGE, "", text, retired=True)[0]
@@ -134,7 +134,7 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
 
 
 def _tickets(writer: Writer) -> None:
-    """The ticket that each dossier was built for."""
+    """Add the ticket that each dossier was built for."""
     rows = writer.connection.execute(
         "SELECT feature, ticket FROM fact_folders WHERE ticket != '' ORDER BY feature"
     ).fetchall()

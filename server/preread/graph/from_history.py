@@ -85,7 +85,7 @@ def _stat(path: Path) -> tuple[int, ...]:
 
 
 def _together(writer: Writer, found: _History, path: str) -> None:
-    """The files that mostly change in the same small commits."""
+    """Add edges to the files that often change in the same small commits."""
     commits = [one for one in found.by_file[path] if len(one.paths) <= SMALL][:MAX_OWN]
     if len(commits) < MIN_OWN:
         return
@@ -97,7 +97,7 @@ def _together(writer: Writer, found: _History, path: str) -> None:
 
 
 def _partners(found: _History, path: str, commits: Sequence[PastCommit]) -> list[tuple[str, int]]:
-    """The files that most of a file's commits changed, too, and how many did, most first."""
+    """The files that at least SHARE of these commits changed, too, and how many did, most first."""
     counts = Counter(other for one in commits for other in one.paths if other != path)
     min_shared = max(MIN_SHARED, SHARE * len(commits))
     often = [(other, count) for other, count in counts.most_common() if count >= min_shared]
@@ -105,7 +105,7 @@ def _partners(found: _History, path: str, commits: Sequence[PastCommit]) -> list
 
 
 def _fixes(writer: Writer, found: _History, path: str) -> None:
-    """The latest commits to a file whose subjects say that they fix something."""
+    """Add the latest commits to a file whose subjects say that they fix something."""
     fixes = [
         one
         for one in found.by_file[path]
@@ -121,7 +121,7 @@ def _fixed(writer: Writer, found: _History, key: Key, shas: Iterable[str]) -> No
 
 
 def _mentioned(writer: Writer, found: _History) -> None:
-    """The commits that name a ticket of the graph."""
+    """Add the commits that name a ticket of the graph."""
     sql = "SELECT name FROM nodes WHERE kind = 'ticket'"
     for (ticket,) in writer.connection.execute(sql).fetchall():
         named = re.compile(rf"(?<![\w-]){re.escape(ticket)}(?![\w-])")
@@ -130,7 +130,7 @@ def _mentioned(writer: Writer, found: _History) -> None:
 
 
 def _failures(services: Services, writer: Writer, found: _History) -> None:
-    """The latest failures of tests in the graph's files, and commits that may have fixed them."""
+    """Add the latest test failures in the graph's files, and commits that may have fixed them."""
     sql = "SELECT path FROM nodes WHERE kind IN ('file', 'test')"
     known = {path for (path,) in writer.connection.execute(sql)}
     for past in history.pasts(services.tree)[:MAX_PASTS]:

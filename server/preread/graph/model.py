@@ -1,4 +1,4 @@
-"""The kinds of nodes and edges, and both as replies have them."""
+"""The kinds of nodes and edges, and the models of both in replies."""
 
 from typing import Literal, get_args
 

@@ -14,9 +14,9 @@ ENDS: dict[Direction, tuple[str, ...]] = {
 }  # fmt: skip
 TABLES = ("nodes", "edges", "origins")
 BATCH = 500  # values of one statement
-# Paths avoid nodes with more edges than this, which connect everything to everything.
+# Paths avoid nodes with MAX_FAN or more incoming edges, which connect everything to everything.
 MAX_FAN, MAX_VISITED, MAX_SAME = 2_000, 50_000, 20
-# How a caller's text is matched with nodes, in this order.
+# How nodes are looked up for a caller's text: the first condition that matches any decides.
 MEANINGS = (
     "n.key = :it",
     "n.key IN ('fact:' || :it, 'feature:' || :it, 'ticket:' || :it)",
@@ -28,15 +28,15 @@ MEANINGS = (
 NODE = "n.id, n.key, n.kind, n.name, n.path, n.line, n.state, n.confidence"
 
 
-class Wanted(NamedTuple):
-    """The edges that a walk follows; without kinds, all."""
+class EdgeFilter(NamedTuple):
+    """Which edges a walk follows; without kinds, all of them."""
 
     edges: tuple[EdgeKind, ...] = ()
     direction: Direction = "both"
     confidence: float = 0.0  # minimum
 
 
-class Found(NamedTuple):
+class Subgraph(NamedTuple):
     """A part of the graph, nearest nodes first."""
 
     nodes: tuple[Node, ...]
@@ -45,8 +45,8 @@ class Found(NamedTuple):
     is_cut: bool = False
 
 
-class Part(NamedTuple):
-    """Which nodes of an answer to return, in its order: at most `limit`, of those a window."""
+class Page(NamedTuple):
+    """Which nodes of an answer to return: of the first `limit`, `size` nodes from `begin` on."""
 
     limit: int
     begin: int = 0
@@ -83,19 +83,19 @@ def find(connection: sqlite3.Connection, wanted: str) -> list[Node]:
     return []
 
 
-def like(connection: sqlite3.Connection, wanted: str) -> list[str]:
-    """Ids that end with a text, or else contain it; for an error's hint."""
+def similar_ids(connection: sqlite3.Connection, wanted: str) -> list[str]:
+    """Ids that contain a text, shortest first; for an error's hint."""
     sql = "SELECT key FROM nodes WHERE instr(lower(key), ?) ORDER BY length(key), key LIMIT 5"
     return [key for (key,) in connection.execute(sql, (wanted.lower(),))]
 
 
 def listed(
     connection: sqlite3.Connection, kinds: Sequence[NodeKind], text: str, confidence: float,
-    part: Part,
-) -> Found:  # fmt: skip
-    """The nodes of the given kinds, or of all, whose names contain every word of a text.
+    page: Page,
+) -> Subgraph:  # fmt: skip
+    """The nodes of the given kinds, or of all kinds, whose names contain every word of a text.
 
-    In the order of ids; with a text, shortest names first.
+    Sorted by id; with a text, shortest names first.
     """
     words = text.casefold().split()
     where = ["n.confidence >= ?", *["instr(lower(n.name), ?)"] * len(words)]
@@ -103,11 +103,11 @@ def listed(
     order = "length(n.name), n.key" if words else "n.key"
     found, values = f"FROM nodes n WHERE {' AND '.join(where)}", (confidence, *words, *kinds)
     [there] = connection.execute(f"SELECT count(*) {found}", values).fetchone()
-    total = min(there, part.limit)
+    total = min(there, page.limit)
     sql = f"SELECT {NODE} {found} ORDER BY {order} LIMIT ? OFFSET ?"
-    count = max(0, min(part.end, total) - part.begin)
-    rows = connection.execute(sql, (*values, count, part.begin))
-    return Found(tuple(map(_node, rows)), (), total, there > total)
+    count = max(0, min(page.end, total) - page.begin)
+    rows = connection.execute(sql, (*values, count, page.begin))
+    return Subgraph(tuple(map(_node, rows)), (), total, there > total)
 
 
 def related(
@@ -115,9 +115,9 @@ def related(
     edges: Sequence[EdgeKind],
     kinds: Sequence[NodeKind],
     confidence: float,
-    part: Part,
-) -> Found:
-    """The nodes at the ends of edges of some kinds, between nodes of some kinds; surest first."""
+    page: Page,
+) -> Subgraph:
+    """The ends of edges of some kinds between nodes of some kinds, by the edges' confidence."""
     marks, ends = ", ".join("?" * len(edges)), ", ".join("?" * len(kinds))
     between = f"AND s.kind IN ({ends}) AND t.kind IN ({ends})" if kinds else ""
     sql = f"""SELECT e.source, e.kind, e.target, e.cited, e.state, e.confidence FROM edges e
@@ -127,27 +127,27 @@ def related(
     values = (*edges, confidence, *kinds, *kinds, MAX_VISITED + 1)
     links = [_Link(*row) for row in connection.execute(sql, values)]
     rows = list(dict.fromkeys(row for link in links[:MAX_VISITED] for row in link.ends))
-    found = _part(connection, rows, links[:MAX_VISITED], part)
+    found = _page(connection, rows, links[:MAX_VISITED], page)
     return found._replace(is_cut=found.is_cut or len(links) > MAX_VISITED)
 
 
-# The walk for a feature's graph: its facts, what they cite, and what is related to that.
+# The walk that finds a feature's graph: its facts, what they cite, and what is related to that.
 ABOUT_FEATURE = (
-    Wanted(edges=("belongs-to",), direction="in"),
-    Wanted(edges=("cites", "supersedes"), direction="out"),
-    Wanted(edges=("tests", "calls", "changed-with", "fixed-by", "failed-in")),
+    EdgeFilter(edges=("belongs-to",), direction="in"),
+    EdgeFilter(edges=("cites", "supersedes"), direction="out"),
+    EdgeFilter(edges=("tests", "calls", "changed-with", "fixed-by", "failed-in")),
 )
 
 
 def around(
     connection: sqlite3.Connection,
     start: str,
-    steps: Sequence[Wanted],
-    part: Part,
+    steps: Sequence[EdgeFilter],
+    page: Page,
     kinds: Sequence[NodeKind] = (),
     between: tuple[EdgeKind, ...] = (),
-) -> Found:
-    """The neighbourhood of a node, which comes first, and the edges `between` its nodes."""
+) -> Subgraph:
+    """A node, first, then its neighbourhood; and the edges of kinds `between` these nodes."""
     [first] = connection.execute("SELECT id FROM nodes WHERE key = ?", (start,)).fetchone()
     reached, frontier = {first: None}, [first]
     for wanted in steps:
@@ -158,50 +158,50 @@ def around(
             break
     chosen = _of_kinds(connection, reached, kinds)
     # the node itself does not count
-    part = part._replace(limit=part.limit + 1)
+    page = page._replace(limit=page.limit + 1)
     rows = [first, *(row for row in chosen if row != first)]
-    shown = rows[: part.limit][part.begin : part.end]
-    within = Wanted(edges=between, direction="out", confidence=steps[0].confidence)
+    shown = rows[: page.limit][page.begin : page.end]
+    within = EdgeFilter(edges=between, direction="out", confidence=steps[0].confidence)
     links = list(_links(connection, shown, within))
-    if part.begin:
+    if page.begin:
         links += _links_from_outside(connection, shown, within)
-    return _part(connection, rows, links, part)
+    return _page(connection, rows, links, page)
 
 
 def _links_from_outside(
-    connection: sqlite3.Connection, shown: Sequence[int], within: Wanted
+    connection: sqlite3.Connection, shown: Sequence[int], within: EdgeFilter
 ) -> Iterator[_Link]:
-    """The edges to nodes of a page from those of other pages."""
+    """The edges that lead to nodes of a page from nodes of other pages."""
     inside = set(shown)
     into = _links(connection, shown, within._replace(direction="in"))
     return (one for one in into if one.source not in inside)
 
 
-def _part(
-    connection: sqlite3.Connection, rows: list[int], links: Iterable[_Link], part: Part
-) -> Found:
-    """The nodes of a part, with the edges between them and to the nodes before them."""
-    total = min(len(rows), part.limit)
-    until = rows[:total][: part.end]
-    shown, before = until[part.begin :], set(until[: part.begin])
+def _page(
+    connection: sqlite3.Connection, rows: list[int], links: Iterable[_Link], page: Page
+) -> Subgraph:
+    """The nodes of a page, with the edges between them, and between them and earlier pages."""
+    total = min(len(rows), page.limit)
+    until = rows[:total][: page.end]
+    shown, before = until[page.begin :], set(until[: page.begin])
     inside = before.union(shown)
     own = [one for one in links if inside.issuperset(one.ends) and not before.issuperset(one.ends)]
     return _found(connection, shown, own, total, is_cut=len(rows) > total)
 
 
-Ways = dict[int, int | None]  # node -> the node from which it was reached
+Predecessors = dict[int, int | None]  # node -> the node from which it was reached
 
 
 def path(
-    connection: sqlite3.Connection, start: str, end: str, wanted: Wanted, part: Part
-) -> Found | None:
-    """One of the shortest paths between two nodes, in its order; None without any.
+    connection: sqlite3.Connection, start: str, end: str, wanted: EdgeFilter, page: Page
+) -> Subgraph | None:
+    """One of the shortest paths between two nodes, in order; None if there is none.
 
     A bidirectional search: each step extends the smaller frontier.
     """
     sql = "SELECT id FROM nodes WHERE key = ?"
     [first], [last] = (connection.execute(sql, (key,)).fetchone() for key in (start, end))
-    ways: tuple[Ways, Ways] = ({first: None}, {last: None})
+    ways: tuple[Predecessors, Predecessors] = ({first: None}, {last: None})
     frontiers = [[first], [last]]
     against: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
     turns = (wanted, wanted._replace(direction=against[wanted.direction]))
@@ -212,17 +212,21 @@ def path(
         frontiers[side], met = _step(connection, frontiers[side], own, other, turns[side])
     if met is None:
         return None
-    rows = [*reversed(_way(ways[0], met)), *_way(ways[1], met)[1:]]
+    rows = [*reversed(_trace_back(ways[0], met)), *_trace_back(ways[1], met)[1:]]
     links = [_between(connection, one, other, wanted) for one, other in pairwise(rows)]
-    return _part(connection, rows, links, part)
+    return _page(connection, rows, links, page)
 
 
 def _step(
-    connection: sqlite3.Connection, frontier: list[int], own: Ways, other: Ways, wanted: Wanted
+    connection: sqlite3.Connection,
+    frontier: list[int],
+    own: Predecessors,
+    other: Predecessors,
+    wanted: EdgeFilter,
 ) -> tuple[list[int], int | None]:
     """One search step from one end: its new frontier, and the node where the searches met."""
     following: list[int] = []
-    narrow = _narrow(connection, frontier)
+    narrow = _without_hubs(connection, frontier)
     for near, far in _pairs(connection, narrow, wanted):
         if far not in own:
             own[far] = near
@@ -233,7 +237,7 @@ def _step(
 
 
 def _pairs(
-    connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted
+    connection: sqlite3.Connection, rows: Iterable[int], wanted: EdgeFilter
 ) -> Iterator[tuple[int, int]]:
     """The edges of these nodes that a walk follows, as pairs of a node and its neighbour."""
     for end, other in (("source", "target"), ("target", "source")):
@@ -241,8 +245,8 @@ def _pairs(
             yield from _followed(connection, f"{end}, {other}", end, rows, wanted)
 
 
-def _narrow(connection: sqlite3.Connection, rows: list[int]) -> list[int]:
-    """The nodes with few enough incoming edges."""
+def _without_hubs(connection: sqlite3.Connection, rows: list[int]) -> list[int]:
+    """The nodes with fewer than MAX_FAN incoming edges."""
     wide: set[int] = set()
     for begin in range(0, len(rows), BATCH):
         batch = rows[begin : begin + BATCH]
@@ -253,7 +257,7 @@ def _narrow(connection: sqlite3.Connection, rows: list[int]) -> list[int]:
     return [row for row in rows if row not in wide]
 
 
-def _way(reached: Ways, row: int) -> list[int]:
+def _trace_back(reached: Predecessors, row: int) -> list[int]:
     """The nodes from the meeting point of two searches back to the start of one."""
     rows, at = [], cast("int | None", row)
     while at is not None:
@@ -262,13 +266,15 @@ def _way(reached: Ways, row: int) -> list[int]:
     return rows
 
 
-def _between(connection: sqlite3.Connection, one: int, other: int, wanted: Wanted) -> _Link:
+def _between(connection: sqlite3.Connection, one: int, other: int, wanted: EdgeFilter) -> _Link:
     """The edge of highest confidence between two nodes that a walk follows."""
     links = _links(connection, [one], wanted)
     return max((link for link in links if other in link.ends), key=lambda link: link.confidence)
 
 
-def _links(connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted) -> Iterator[_Link]:
+def _links(
+    connection: sqlite3.Connection, rows: Iterable[int], wanted: EdgeFilter
+) -> Iterator[_Link]:
     """The edges of these nodes that a walk follows."""
     rows = list(rows)
     for end in ENDS[wanted.direction]:
@@ -278,11 +284,11 @@ def _links(connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted) 
 
 
 def _followed(
-    connection: sqlite3.Connection, columns: str, end: str, rows: Iterable[int], wanted: Wanted
+    connection: sqlite3.Connection, columns: str, end: str, rows: Iterable[int], wanted: EdgeFilter
 ) -> Iterator[tuple[Any, ...]]:
     """Columns of the edges with one of these nodes at an end, batch by batch."""
     kinds = f" AND kind IN ({', '.join('?' * len(wanted.edges))})" if wanted.edges else ""
-    min_confidence = " AND confidence >= ?" if wanted.confidence else ""  # which no index covers
+    min_confidence = " AND confidence >= ?" if wanted.confidence else ""  # no index covers it
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH)):
         marks = ", ".join("?" * len(batch))
@@ -316,7 +322,7 @@ def _found(
     total: int,
     *,
     is_cut: bool,
-) -> Found:
+) -> Subgraph:
     ends = dict.fromkeys(row for link in links for row in link.ends)  # of earlier pages too
     found = {row[0]: _node(row) for row in _nodes(connection, dict.fromkeys([*rows, *ends]))}
     nodes = tuple(found[row] for row in rows if row in found)
@@ -332,7 +338,7 @@ def _found(
         for link in links
         if link.source in found and link.target in found
     )
-    return Found(nodes, tuple(edges), total, is_cut)
+    return Subgraph(nodes, tuple(edges), total, is_cut)
 
 
 def _node(row: Sequence[object]) -> Node:

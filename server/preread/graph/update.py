@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def folders(services: Services) -> "inotify.Wanted":
-    """The folders of the graph's files, and of test results."""
+    """The folders to watch: those of the graph's files, and of test results."""
     layout = services.layout
     root = str(layout.root)
 

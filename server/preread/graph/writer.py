@@ -14,8 +14,8 @@ INSERT = """INSERT INTO nodes (key, kind, name, path, line, state, confidence)
 ANY = f"{INSERT} key = excluded.key RETURNING id"
 BEST = f"""{INSERT} kind = excluded.kind, name = excluded.name, path = excluded.path,
     line = excluded.line, state = excluded.state, confidence = excluded.confidence RETURNING id"""
-# Origins per transaction: each rewrites index pages everywhere, while other processes wait,
-# for half a second where code is parsed.
+# Origins per transaction. Each transaction rewrites pages all over the index, and other processes
+# wait meanwhile: half a second where code is parsed.
 TOGETHER = 100
 
 
@@ -42,7 +42,7 @@ def node_of_test(path: str, name: str, line: int = 0) -> Key:
 
 
 class Writer:
-    """One update of the graph, on a connection that nothing else writes with."""
+    """One update of the graph, on a connection that nothing else uses for writing."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection

@@ -1,1 +1,1 @@
-"""Entities and relations of documents, the graph of both, its measures and exports."""
+"""Entities and relations of documents, their graph, its measures and exports."""

@@ -20,9 +20,9 @@ VOCABULARY, RELATIONS = "https://schema.org/", "urn:preread:relation:"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 TYPES = {"PERSON": "Person", "ORG": "Organization", "WORK": "CreativeWork",
          "DOCUMENT": "CreativeWork"}  # fmt: skip
-ADDRESSES = frozenset({"doi", "url", "source"})  # BibTeX fields that LaTeX takes as they are
+ADDRESSES = frozenset({"doi", "url", "source"})  # BibTeX fields in which nothing is escaped
 PROPERTIES = {"cites": "citation", "mentions": "mentions"}
-ROUND = 1000  # records written between two reports of progress
+ROUND = 1000  # records between two reports of progress
 T = TypeVar("T")
 
 
@@ -41,7 +41,7 @@ def works(papers: Iterable[Paper]) -> list[Work]:
 
 
 def _reported(items: Sequence[T], tell: Tell, message: str) -> Iterator[T]:
-    """The items; every so often, says how many of them are done."""
+    """The items; reports every ROUND of them how many are done."""
     for place, item in enumerate(items):
         if not place % ROUND:
             tell(message, place, len(items))
@@ -131,7 +131,7 @@ def table(found: Network, tell: Tell) -> str:
 
 
 def json_ld(found: Network, tell: Tell) -> str:
-    """Each edge is a property of its source, and a statement with what shows it."""
+    """Each edge is a property of its source node, and a statement of its own with its sources."""
     graph: list[dict[str, Any]] = [
         {"@id": f"_:n{place}", "@type": TYPES.get(one.kind, "DefinedTerm"), "name": one.name,
          "additionalType": one.kind, **_statement(one)}
@@ -184,7 +184,7 @@ def _csl(number: int, work: Work) -> dict[str, Any]:
 
 
 def _found(work: Work) -> dict[str, str]:
-    """What found a cited work, how sure it is, and where."""
+    """Which rule found a cited work, where, and its confidence."""
     return {"confidence": f"{confidence(REFERENCE)}", "rule": REFERENCE, "made_by": EDITION,
             "source": work.source, "line": f"{work.reference.line}"}  # fmt: skip
 

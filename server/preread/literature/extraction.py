@@ -16,7 +16,7 @@ from preread.literature.model import Entity, EntityKind, Relation, RelationKind
 from preread.literature.rules import CODE, ENTITIES, RELATIONS, EntityRule
 
 MAX_SOURCES = 20  # of one entity
-MAX_TOGETHER = 8  # entities of one sentence; longer lists connect everything to everything
+MAX_TOGETHER = 8  # entities of one sentence; more would connect everything to everything
 Vocabulary = Sequence[tuple[EntityKind, str]]  # terms from a schema
 PRONOUNS = frozenset({"it", "that", "this", "which"})
 
@@ -174,7 +174,7 @@ def relations(
 
 
 def _mentions(paper: Paper, parts: dict[int, list[Entity]], tell: Tell) -> Iterator[Relation]:
-    """A document's mentions, and pairs of entities in one sentence."""
+    """What a document mentions, and the pairs of entities that one sentence names."""
     for entity in dict.fromkeys(one for named in parts.values() for one in named):
         yield Relation(source=paper.title, kind="mentions", target=entity.name, **entity.shown())
     for number, (part, named) in enumerate(parts.items(), 1):
@@ -206,7 +206,7 @@ def stated_relations(papers: Iterable[Paper], tell: Tell) -> Iterator[Relation]:
 
 
 def _known(one: Reference, titles: dict[str, str]) -> str:
-    """The title as the cited document has it, if that is loaded."""
+    """The title of a cited work, spelled as in its own document if that is loaded."""
     return titles.get(one.title.casefold(), one.title)
 
 

@@ -3,6 +3,7 @@
 `python bench/entities.py --write` measures and writes the counts.
 """
 
+# Rule -> how many of its matches were right, and how many matches there were.
 COUNTS: dict[str, tuple[int, int]] = {
     "metadata": (27, 27),
     "author": (1, 1),
@@ -39,6 +40,6 @@ UNKNOWN = 0.5  # for a rule that matched nothing there
 
 
 def confidence(rule: str) -> float:
-    """The precision of a rule, as it was measured."""
+    """The measured precision of a rule."""
     right, found = COUNTS[rule]
     return round(right / found, 2) if found else UNKNOWN

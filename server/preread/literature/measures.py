@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
 Neighbours = Sequence[Sequence[int]]
-Tell = Callable[[str, float, float], None]  # what is done, how much, of how much; raises to stop
+Tell = Callable[
+    [str, float, float], None
+]  # reports a step, the part that is done, the whole; raises to stop
 DAMPING, TOLERANCE, ROUNDS = 0.85, 1e-6, 100
 EXACT_NODES = 2_000  # above this, betweenness is estimated from SAMPLE nodes
 SAMPLE = 200
@@ -106,7 +108,7 @@ def _add_paths(start: int, around: Neighbours, found: list[float]) -> None:
     far, paths = [-1] * len(around), [0] * len(around)
     far[start], paths[start] = 0, 1
     order = [start]
-    for node in order:  # which grows
+    for node in order:  # grows in the loop
         behind, ways = far[node] + 1, paths[node]
         for other in around[node]:
             if far[other] < 0:

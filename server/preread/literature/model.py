@@ -1,4 +1,4 @@
-"""Entities and relations of documents, as replies have them."""
+"""Entities and relations of documents, as models for replies."""
 
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ class Shown(Model):
     lines: tuple[int | None, ...] = Field(description=LINES)
 
     def shown(self) -> dict[str, Any]:
-        """The same, for what is made of it."""
+        """These fields, for a model that is made from this one."""
         return {name: getattr(self, name) for name in Shown.model_fields}
 
 

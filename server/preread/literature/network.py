@@ -102,7 +102,7 @@ def schema_of(text: str | None, path: str) -> Schema:
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise PrereadError(
             "E_USAGE",
-            f"{path} is no schema: {str(error).splitlines()[0]}",
+            f"{path} is not a valid schema: {str(error).splitlines()[0]}",
             'Like: theories = ["CAP theorem"] and [edges] cites = [["DOCUMENT", "WORK"]]',
         ) from error
 
@@ -114,7 +114,7 @@ def network(
     schema: Schema,
     made: Made,
 ) -> Network:
-    """The graph, as far as the schema allows. Names from relations alone are WORKs or CONCEPTs."""
+    """The graph that the schema allows. Names that only relations have are WORKs or CONCEPTs."""
     nodes: dict[str, Entity] = {}
     years = {}
     for paper in papers:
@@ -200,7 +200,7 @@ def load(layout: Layout, name: str, tell: Tell) -> Network:
 
 
 def _read(lines: list[bytes], tell: Tell) -> Network:
-    """The graph of what `store` wrote."""
+    """Parse what `store` wrote."""
     head = _Head.model_validate_json(lines[0])
     nodes: list[Entity] = []
     edges: list[Link] = []

@@ -13,7 +13,7 @@ _STOP = r"(?:an?|and|are|as|at|by|for|from|if|in|is|of|on|or|than|that|the|to|wh
 TERM = rf"[A-Za-z][\w.-]*(?<![.-])(?: (?!{_STOP})[A-Za-z][\w.-]*(?<![.-])){{0,3}}"
 _NAME = r"[^\W\d_a-z][\w’'-]+"  # a capitalized word; letters may have accents
 _PROPER = r"(?!The\b)[^\W\d_a-z](?=[\w’'-]*[^\W\d_A-Z])[\w’'-]+"  # the same, not all capitals
-_MARK = r"\[\d{1,3}(?:(?:, ?|[–-])\d{1,3})*\]"  # of a reference; no array, like `[0 0 1]`
+_MARK = r"\[\d{1,3}(?:(?:, ?|[–-])\d{1,3})*\]"  # of a reference; not an array like `[0 0 1]`
 _PERSON = rf"{_NAME}(?: {_NAME}){{1,2}}"
 _CONSTANT = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
 _KEY = r"[A-Za-z][\w-]*(?:[._-]\w+)+"
@@ -109,7 +109,7 @@ RELATIONS = (
         rf"(?:an? |its |the )?`?(?!{_STOP})({TERM})")),
 )  # fmt: skip
 CODE = frozenset({"ROUTE", "ERROR_CODE", "SETTING", "SYMBOL"})
-ELSEWHERE = ("metadata", "author", "reference", "schema")  # rules that are not patterns
+ELSEWHERE = ("metadata", "author", "reference", "schema")  # rules without a pattern here
 NAMES = tuple(
     dict.fromkeys((*ELSEWHERE, *(rule.name for rule in ENTITIES), *(it.name for it in RELATIONS)))
 )

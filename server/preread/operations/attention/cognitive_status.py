@@ -34,7 +34,7 @@ def _status(services: Services) -> CognitiveReply:
         top=tuple(items[:TOP]),
         count=len(items),
         boundary=places[-1] if places else None,
-        facts=tuple(attention.chosen(str(services.layout.root), scores)),
+        facts=tuple(attention.relevant_facts(str(services.layout.root), scores)),
         proposed=tuple(shared.proposals(found)),
     )
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from preread.errors import PrereadError
 from preread.graph import drawing
 from preread.graph.model import Edge, Node
-from preread.graph.reading import ABOUT_FEATURE, Found, Part, around
+from preread.graph.reading import ABOUT_FEATURE, Page, Subgraph, around
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.models import Model
@@ -83,13 +83,13 @@ def _preview(services: Services, context: Context, request: GraphRequest) -> Pre
     return previews.of_file(str(path), text, _drawn(path, feature, found))
 
 
-def _found(services: Services, request: GraphRequest) -> tuple[str, Found]:
+def _found(services: Services, request: GraphRequest) -> tuple[str, Subgraph]:
     feature = published_dossier.find_serving(services, request.feature).feature
     steps = ABOUT_FEATURE[: request.depth]
 
-    def work(connection: Connection) -> Found:
+    def work(connection: Connection) -> Subgraph:
         start = reading.find(connection, f"feature:{feature}").id
-        return around(connection, start, steps, Part(request.limit))
+        return around(connection, start, steps, Page(request.limit))
 
     return feature, reading.current(services, work)
 
@@ -108,7 +108,7 @@ def _path(context: Context, request: GraphRequest) -> Path | None:
     return path
 
 
-def _drawn(path: Path, feature: str, found: Found) -> str:
+def _drawn(path: Path, feature: str, found: Subgraph) -> str:
     title = f"What is known of {feature}"
     return drawing.svg(found, title) if path.suffix == ".svg" else drawing.graphml(found)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from pydantic import Field
 
 from preread.graph.model import Edge, Node
-from preread.graph.reading import Part, Wanted, around
+from preread.graph.reading import EdgeFilter, Page, around
 from preread.models import Model
 from preread.operations.knowledge import reading
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
@@ -41,7 +41,7 @@ def _node(services: Services, request: NodeRequest) -> NodeReply:
 
 def _about(connection: sqlite3.Connection, request: NodeRequest) -> NodeReply:
     found = reading.find(connection, request.node)
-    near = around(connection, found.id, (Wanted(),), Part(MANY))
+    near = around(connection, found.id, (EdgeFilter(),), Page(MANY))
     own = [edge for edge in near.edges if found.id in {edge.source, edge.target}]
     own.sort(key=lambda edge: -edge.confidence)
     shown = own[: request.limit]

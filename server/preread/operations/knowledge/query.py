@@ -9,9 +9,9 @@ from preread.graph.model import Edge, EdgeKind, Node, NodeKind
 from preread.graph.reading import (
     MAX_VISITED,
     Direction,
-    Found,
-    Part,
-    Wanted,
+    EdgeFilter,
+    Page,
+    Subgraph,
     around,
     listed,
     path,
@@ -59,24 +59,24 @@ def _query(services: Services, request: QueryRequest, window: Window | None) -> 
             "knowledge.query needs `node`, or else `kinds`, `name` or `edges`.",
             'Like {"node": "checkout", "depth": 2} or {"kinds": ["decision"]}.',
         )
-    part = Part(request.limit, *(window or ()))
-    found = reading.current(services, lambda connection: _found(connection, request, part))
+    page = Page(request.limit, *(window or ()))
+    found = reading.current(services, lambda connection: _found(connection, request, page))
     return QueryReply(nodes=found.nodes, edges=found.edges, total=found.total, cut=found.is_cut)
 
 
-def _found(connection: sqlite3.Connection, request: QueryRequest, part: Part) -> Found:
+def _found(connection: sqlite3.Connection, request: QueryRequest, page: Page) -> Subgraph:
     sure = request.confidence
     if request.node is None:
         if request.edges:
-            return related(connection, request.edges, request.kinds, sure, part)
-        return listed(connection, request.kinds, request.name, sure, part)
+            return related(connection, request.edges, request.kinds, sure, page)
+        return listed(connection, request.kinds, request.name, sure, page)
     start = reading.find(connection, request.node).id
-    wanted = Wanted(request.edges, request.direction, sure)
+    wanted = EdgeFilter(request.edges, request.direction, sure)
     if request.to is None:
         steps = (wanted,) * request.depth
-        return around(connection, start, steps, part, request.kinds, request.edges)
+        return around(connection, start, steps, page, request.kinds, request.edges)
     end = reading.find(connection, request.to).id
-    found = path(connection, start, end, wanted, part)
+    found = path(connection, start, end, wanted, page)
     if found is None:
         raise PrereadError(
             "E_NOT_FOUND",

@@ -60,7 +60,7 @@ def find(connection: Connection, wanted: str) -> Node:
             "E_USAGE", f"`{shown}` is the name of {len(ids)} nodes.", f"Use {', '.join(ids[:5])}.",
             {"nodes": ids},
         )  # fmt: skip
-    near = reading.like(connection, wanted)
+    near = reading.similar_ids(connection, wanted)
     hint = f"Similar: {', '.join(near)}." if near else "`preread facts 'WORDS'` finds facts."
     message = f"The graph has no node `{shown}`."
     raise PrereadError("E_NOT_FOUND", message, hint, {"nodes": near})
