@@ -59,13 +59,14 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
 
 WOULD = {
     "nothing": "The published dossier covers the request: nothing would change.",
-    "words": "What these words ask for would be added to the published dossier, without a model.",
+    "words": "What the description asks for would be added to the published dossier, without a "
+    "model.",
     "refresh": "The published dossier would be refreshed, without a model.",
 }
 
 
 async def preview(context: Context, request: LoadRequest) -> Preview:
-    """Whether it would build; what a dossier would say is not known before."""
+    """Whether it would build; what the dossier would say cannot be previewed."""
     services = context.services()
     served = aliases.served(services.layout, request.feature)
     asked = _resolved(services, request, served)
@@ -98,7 +99,7 @@ def with_warnings(
 
 
 def _fingerprint(services: Services, feature: str, begun: int) -> Fingerprint | None:
-    """The fingerprint of the lookup that just succeeded."""
+    """The fingerprint of the look-up that just succeeded."""
     found = published.read(services.layout, feature)
     if found is None or found.manifest is None:
         return None

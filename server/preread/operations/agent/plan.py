@@ -18,7 +18,7 @@ from preread.worktrees.repository import Repository
 
 
 class Asked(NamedTuple):
-    """A request that was found to be valid."""
+    """A valid request, with what it refers to."""
 
     request: ExecuteRequest
     repository: Repository
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
 
 
 def preview(services: Services, asked: Asked, tests: Suite | None) -> Preview:
-    """What the call would start, where, and within which limits; `tests` are allowed already."""
+    """What the call would start, where, and within which limits; `tests` are already allowed."""
     policy = kinds.policy(asked.request.kind)
     notes = [
         _who(asked),
@@ -56,13 +56,13 @@ def _may(asked: Asked, policy: Policy) -> str:
     if asked.request.kind == "coordinator":
         return "The coordinator and reviews may only read; codegen may write its worktree."
     if policy.proposes:
-        allowed = ", ".join(f"`{one}`" for one in asked.request.commands) or "nothing of it"
-        return f"It may read its worktree, and proposes; {allowed} would be run."
+        allowed = ", ".join(f"`{one}`" for one in asked.request.commands) or "none of them"
+        return f"It may read its worktree, and proposes commands; {allowed} would be run."
     return f"It may read {'and write ' * policy.writes}its worktree; no commands, no network."
 
 
 def _where(asked: Asked) -> str:
-    """The worktree and its branch. Raises E_WORKTREE if the named one is not there."""
+    """The worktree and its branch. Raises E_WORKTREE if the named one does not exist."""
     repository, request = asked.repository, asked.request
     if request.worktree:
         record = records.need(repository, request.worktree)

@@ -14,16 +14,16 @@ from preread.services import Services
 
 
 class Share(Model):
-    """What one rule, or the model, found of a graph, and how sure that is."""
+    """How much of a graph one rule, or the model, found, and how sure that is."""
 
     rule: str
-    confidence: float = Field(description="The lowest of what it found.")
+    confidence: float = Field(description="The lowest confidence among what it found.")
     nodes: int
     edges: int
 
 
 class BuildReply(Model):
-    """A graph that is kept until the cache is deleted; the same documents give the same name."""
+    """A graph, kept until the cache is deleted; the same documents give the same name."""
 
     graph: str
     nodes: int

@@ -17,7 +17,7 @@ class EntitiesRequest(shared.Wanted):
 
 
 class EntitiesReply(Model):
-    """What documents name, the most often named first."""
+    """What documents name, the most frequent first."""
 
     entities: tuple[Entity, ...]
     made: Made

@@ -17,7 +17,7 @@ class RelationsRequest(shared.Wanted):
 
 
 class RelationsReply(Model):
-    """How what documents name is related."""
+    """The relations between the things that documents name."""
 
     relations: tuple[Relation, ...]
     made: Made

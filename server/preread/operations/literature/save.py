@@ -21,7 +21,7 @@ OF_WORKS = {"bibtex": "works.bib", "csl-json": "works.csl.json"}
 class SaveRequest(shared.Wanted):
     """On which documents, and where."""
 
-    folder: str = Field(description="Where the files are written; it is made if it is not there.")
+    folder: str = Field(description="Where the files are written; created if it does not exist.")
 
 
 class SaveReply(Model):

@@ -60,11 +60,11 @@ async def preview(context: Context, request: ExecuteRequest) -> Preview:
     name = name_of(workflow, feature)
     is_there = records.read(repository.layout, name) is not None
     stages = [
-        f"{stage.name} ({', '.join(stage.everyone) or 'no agent'})" for stage in workflow.stages
+        f"{stage.name} ({', '.join(stage.all_agents) or 'no agent'})" for stage in workflow.stages
     ]
     notes = (
         f"{workflow.name} would be run for {feature}, model {limits['model']}.",
-        f"Its stages: {', '.join(stages)}; those that are done are left out.",
+        f"Its stages: {', '.join(stages)}; those that are done are skipped.",
         f"It would continue in .worktrees/{name}." if is_there
         else f"A worktree .worktrees/{name} would be made from "
         f"{repository.commit_of('HEAD')[:12]}; nothing is merged.",
@@ -76,7 +76,7 @@ async def preview(context: Context, request: ExecuteRequest) -> Preview:
 
 
 def _asked(services: Services, request: ExecuteRequest) -> tuple[Repository, Workflow, str, str]:
-    """The repository, workflow, feature and task. Raises what is wrong with the request."""
+    """The repository, workflow, feature and task. Raises an error for an invalid request."""
     repository = open_repository(services)
     layout = repository.layout
     workflows = definitions.every(layout)
@@ -86,7 +86,7 @@ def _asked(services: Services, request: ExecuteRequest) -> tuple[Repository, Wor
             f"There are: {', '.join(workflows)}.",
         )  # fmt: skip
     workflow = workflows[request.workflow]
-    for agent in {name for stage in workflow.stages for name in stage.everyone}:
+    for agent in {name for stage in workflow.stages for name in stage.all_agents}:
         kinds.instructions(layout, agent)
     texts = [request.task]
     if request.ticket:
@@ -119,7 +119,7 @@ def _execute(services: Services, wanted: Wanted, begun: float) -> ExecuteReply:
 
 @contextmanager
 def _explained(flow: Flow, begun: float) -> Iterator[None]:
-    """Add to an error what the run leaves: every stage, its cost, the worktree, how to go on."""
+    """Add the state of the run to an error: its stages, cost and worktree, and how to continue."""
     try:
         yield
     except Cancelled:
@@ -184,7 +184,7 @@ def _agent_run(ended: Entry) -> AgentRun:
 
 
 def _cost(entries: Iterable[Entry]) -> float:
-    """What a stage cost; an agent whose cost is unknown counts with its limit."""
+    """What a stage cost; an agent with an unknown cost counts as its limit."""
     cost = reserved = 0.0
     for entry in entries:
         if entry.step == "started":
@@ -199,7 +199,7 @@ OPERATION = Operation(
     request=ExecuteRequest,
     reply=ExecuteReply,
     effect="execute",
-    doc="Run all stages of a workflow that are not done for a feature, in one worktree.",
+    doc="Run the stages of a workflow that a feature has not completed, in one worktree.",
     example="preread run feature-test checkout --task 'Test expired coupons'",
     run=execute,
     preview=preview,

@@ -1,4 +1,4 @@
-"""Run a workflow's stages in one worktree. What is on disk there says whether a stage is done."""
+"""Run a workflow's stages in one worktree. Whether a stage is done depends on the files there."""
 
 import time
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ from preread.worktrees import records
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
-TESTS = "tests"  # the kind of a journal's entry about a run of them
+TESTS = "tests"  # the kind of a journal entry about a run of the tests
 LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # the stage is continued, not started again
 MAX_SUMMARY, MAX_LINE, MAX_PROBLEMS = 4000, 300, 5
 HEADLESS = (
@@ -59,7 +59,7 @@ class Wanted(NamedTuple):
     feature: str
     task: str
     dossier: str
-    suite: Suite | None  # None where no stage needs one
+    suite: Suite | None  # None if no stage needs one
     rounds: int
     seconds: float
     usd: float
@@ -79,7 +79,7 @@ class Flow:
 
     @property
     def layout(self) -> Layout:
-        """Of the project in the worktree."""
+        """The layout of the project in the worktree."""
         path = records.path_of(self.repository, self.record.name)
         return Layout((path / self.repository.prefix).resolve())
 
@@ -88,8 +88,8 @@ class Flow:
         return self.repository.commit_of(self.record.branch)
 
     def progress(self) -> Progress:
-        """How far the feature is in the worktree, as it is now."""
-        inside = replace(self.services, layout=self.layout)  # its list of files is read again
+        """How far the feature is in the worktree now."""
+        inside = replace(self.services, layout=self.layout)  # new services list the files again
         return Progress(Project(inside), self.wanted.feature)
 
     def left(self, stage: Stage) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class Flow:
         return []
 
     def carry_out(self) -> None:
-        """Every stage that is not done. Raises E_AGENT, E_TIMEOUT, E_MONEY, Cancelled."""
+        """Run every stage that is not done. Raises E_AGENT, E_TIMEOUT, E_MONEY, Cancelled."""
         stages = self.wanted.workflow.stages
         for number, stage in enumerate(stages):
             if not (self.left(stage) or self._cut_off(stage)):
@@ -140,7 +140,7 @@ class Flow:
             raise self._failed(stage, left, said or self._why_not(stage, left))
 
     def _needs_run(self, stage: Stage) -> bool:
-        """Whether its conditions depend on tests that have not run on the current files."""
+        """Whether a stage's conditions depend on tests that have not run on the current files."""
         tested = [one.commit for one in self.entries(stage.name) if one.kind == TESTS]
         is_old = bool(tested) and self._changed(tested[-1])
         return bool(OF_TESTS & set(stage.done)) and (
@@ -148,7 +148,7 @@ class Flow:
         )
 
     def _heal(self, stage: Stage, among: int) -> None:
-        """Run the tests; while they fail, the healer. Raises E_AGENT when it gives up."""
+        """Run the tests, and the healer while they fail. Raises E_AGENT when it gives up."""
         ran, before, rounds = self._test(stage), "", 0
         while ran.failure and rounds < self.wanted.rounds:
             before, rounds = self.head, rounds + 1
@@ -167,7 +167,7 @@ class Flow:
         raise self._failed(stage, self.left(stage), f"{how}: {ran.failure}")
 
     def _test(self, stage: Stage) -> Ran:
-        """Run the project's tests, and note the run where conditions and agents look for it."""
+        """Run the project's tests, and record the run where conditions and agents look for it."""
         self._report(stage)("runs the tests", 0, 0)
         suite, begun = self.wanted.suite, time.monotonic()
         if suite is None:
@@ -208,7 +208,7 @@ class Flow:
         work.commit(self.repository, self.record, f"{TESTS}: {record['outcome']}")
 
     def _note_fix(self, stage: Stage) -> None:
-        """Note in the run log what was fixed, if the healer has not."""
+        """Note in the run log what was fixed, in case the healer did not."""
         mine = [one.text for one in self.entries(stage.name) if one.kind == stage.heals]
         said = untrusted.clean(mine[-1], MAX_LINE) if mine else ""
         root, feature = str(self.layout.root), self.wanted.feature
@@ -274,17 +274,17 @@ class Flow:
         }  # fmt: skip
         return run.prompt(self.repository.layout, agent, "\n".join(lines), sources)
 
-    # -- what the journal says of this run
+    # -- what the journal says about this run
 
     def entries(self, stage: str = "") -> list[Entry]:
-        """Those since the worktree began, of one stage or of all."""
+        """The entries since the worktree was created, of one stage or of all."""
         entries = self.journal.entries
         starts = [n for n, one in enumerate(entries) if one.step == "begun" and one.begun_at]
         return [one for one in entries[starts[-1] if starts else 0 :]
                 if not stage or one.task == stage]  # fmt: skip
 
     def _cut_off(self, stage: Stage) -> bool:
-        """Whether the last agent of a stage did not come to its end."""
+        """Whether the last agent of a stage was started and did not finish."""
         mine = [one for one in self.entries(stage.name) if one.kind not in {"", TESTS}]
         return bool(mine) and (mine[-1].step == "started" or bool(mine[-1].code))
 
@@ -299,14 +299,14 @@ class Flow:
         return (agent for agent in stage.agents if agent == stage.heals or agent not in ended)
 
     def _changed(self, before: str) -> bool:
-        """Whether a file of the project differs from a commit, besides Preread's own."""
+        """Whether a file of the project, other than Preread's own, differs from a commit."""
         own = f":(exclude){self.repository.prefix}.project"
         names = ("diff", "--name-only", "-z", before, self.head, "--", ":/", own)
         return bool(self.repository.run("--no-literal-pathspecs", *names).out)
 
     def _why_not(self, stage: Stage, left: tuple[str, ...]) -> str:
         if not stage.agents:
-            return "it names no agent, so a person does it"
+            return "it names no agent, so a person has to do it"
         return self.problems(left)
 
     def _failed(self, stage: Stage, left: tuple[str, ...], why: str) -> PrereadError:

@@ -52,13 +52,13 @@ def _resumed(repository: Repository, wanted: Wanted, log: journal.Journal) -> tu
     record = records.need(repository, wanted.id)
     if not starts or starts[-1].begun_at != record.begun_at:
         raise failed(
-            f"The worktree {wanted.id} is not of this workflow.", "Merge or remove it.",
+            f"The worktree {wanted.id} does not belong to this workflow.", "Merge or remove it.",
             name=wanted.id,
         )  # fmt: skip
     if wanted.task not in {"", starts[-1].text}:
         raise PrereadError(
             "E_USAGE", f"{wanted.id} is about another task: {starts[-1].text[:300]!a}.",
-            f"Call with its words or without any to go on; for another task, first merge it "
+            f"To continue it, give the same task or none; for another task, first merge it "
             f"(`preread worktree merge {wanted.id}`) or remove it.",
             {"worktree": wanted.id},
         )  # fmt: skip
@@ -66,7 +66,7 @@ def _resumed(repository: Repository, wanted: Wanted, log: journal.Journal) -> tu
 
 
 def _check_program(services: Services, wanted: Wanted) -> None:
-    """Raises E_AGENT without the program, before anything is made."""
+    """Raise E_AGENT before anything is created if the agents' program is missing."""
     agents = [name for stage in wanted.workflow.stages for name in stage.agents]
     if agents:
         run.program(services, agents[0])
@@ -81,7 +81,7 @@ def _new_record(repository: Repository, wanted: Wanted) -> Record:
 
 
 def _prepare(flow: Flow) -> None:
-    """Copy the dossier and begin a run log, as an agent with a person would."""
+    """Copy the dossier and begin a run log, as an agent working with a person would."""
     repository, feature, layout = flow.repository, flow.wanted.feature, flow.layout
     private = git_rules.ignored(share=flow.services.settings.share)
     repository.exclude([f"/{repository.prefix}.project/{name}" for name in private])
@@ -97,7 +97,7 @@ def _prepare(flow: Flow) -> None:
 
 
 def _has_open_log(path: Path) -> bool:
-    """Whether there is a run log whose last stage has not begun."""
+    """Whether a run log exists whose last stage has not begun."""
     text = (plain_bytes(path) or b"").decode("utf-8", "replace")
     return bool(text) and f"\n## {STAGES[-1]}" not in text
 
