@@ -72,7 +72,7 @@ def _clear(repository: Repository, story: Story) -> None:
     """
     merged = [part for part in story.parts.values() if part.merged]
     earlier = {name for part in merged for name in part.earlier}
-    left = {*story.planners, *story.cut_off}  # a planner's if the disk was full, say
+    left = {*story.planners, *story.cut_off}  # planners' stay if, for example, the disk was full
     for name in {*earlier, *left, *(part.worktree for part in merged)}:
         with suppress(PrereadError):  # it no longer exists, or is in use
             work = removal.work_in(repository, records.need(repository, name))
@@ -139,7 +139,7 @@ class _Schedule:
             self._tell(len(merged), len(tasks))
 
     def _give_up(self, plan: Plan, failed: str) -> None:
-        """Reserve no money for tasks that need a failed one."""
+        """Reserve no money for tasks that depend on a failed one."""
         hopeless = {failed}
         needs = {task.id: task.needs for task in plan.tasks}
         for name in plan.order().static_order():

@@ -30,7 +30,7 @@ class Entry(Model):
     at: float
     step: Literal["begun", "started", "ended", "merged", "failed", "finished"]
     task: str = ""  # its id in the plan; empty for the whole run
-    kind: str = ""  # of agent; of a failure, the stage
+    kind: str = ""  # the agent's kind; for a failure, the stage
     worktree: str = ""
     begun_at: str = ""  # the commit that the worktree was created at
     commit: str = ""

@@ -80,7 +80,7 @@ class Result:
 
 @contextmanager
 def turn(services: Services, layout: Layout, run: str, seconds: float) -> Iterator[bool]:
-    """Lock a run; yields whether another call held it before. Raises E_TIMEOUT, Cancelled."""
+    """Lock a run; yields whether this call waited for another. Raises E_TIMEOUT, Cancelled."""
     path = layout.lock(f"_agents-{run}")
     atomic.make_folder(path.parent)
     lock = FileLock(path)

@@ -1,7 +1,7 @@
 """Proposals of `deployment` and `pr`, and the commands that a person allowed for one run.
 
-No agent has a shell. It names commands, and Preread runs them if each is exactly one of those
-that the person gave with this call.
+No agent has a shell. It names commands, and Preread runs them if each is exactly one of those that
+the person allowed with this call.
 """
 
 import shlex

@@ -18,7 +18,7 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
 PLANNING = 5  # the plan may cost a fifth of the money
-# Not the task's fault: it can be resumed. A git that could not write says so in its details.
+# Not the task's fault: it can be resumed. If git could not write, the error's details say so.
 LIMITS = frozenset({"E_TIMEOUT", "E_MONEY", "E_WRITE"})
 WHOLE = "The whole task, of which this is one part"
 BEFORE = "What was tried before, and why it was not merged"
@@ -39,7 +39,7 @@ class Stages:
     merging: threading.Lock = field(default_factory=threading.Lock)
 
     def plan(self) -> Plan:
-        """Have the task graph made. Raises E_AGENT if that fails."""
+        """Have an agent plan the graph of tasks. Raises E_AGENT if that fails."""
         story, order = self.journal.story, self.order
         record = self._record(f"{order.id}-plan-{len(story.planners) + 1}")
         known = {**order.known, "What has to pass before a part is merged": order.suite.shown}
@@ -139,7 +139,7 @@ class Stages:
         sources = {
             **self._dossier(),
             WHOLE: self.order.task,
-            "What its author says of it": "\n".join((said.summary, *said.decided)),
+            "What its author says about it": "\n".join((said.summary, *said.decided)),
             BEFORE: "\n".join(part.failures),
             name: change.diff,
         }
@@ -175,7 +175,7 @@ class Stages:
         return Failure(task.id, stage, error.code, reason, worktree)
 
     def _record(self, name: str) -> Record:
-        """Create a worktree that contains the merged work of the task's dependencies."""
+        """The record of a new worktree, which starts at the base with the work merged so far."""
         order = self.order
         return Record(
             name=name, branch=f"refs/heads/{records.BRANCHES}{name}", base=order.base,
@@ -194,7 +194,7 @@ class Stages:
         among: int = 0,
         is_new: bool = False,
     ) -> tuple[Ended, float]:
-        """Run an agent with its share of the money; the caller records its end."""
+        """Run an agent with its share of the money; the caller records how it ended."""
         share = self.budget.reserve(among or sum(self.due.values()))
         if task:
             self.due[task] -= 1
@@ -233,7 +233,7 @@ class Stages:
 
 
 def _report(ended: Ended) -> Report:
-    """Codegen's report; if it is invalid, its text, since the work itself is in the files."""
+    """Codegen's report; if it is invalid, its text as the summary: the work is in the files."""
     try:
         return answers.read(Report, ended.text)
     except ValueError:
