@@ -49,4 +49,4 @@ def integrate(
         raise PrereadError("E_AGENT", f"The tests failed: {ran.failure}", "", {"stage": "tests"})
     with reading:  # nobody reads the base's files while they change
         merged = merging.start(repository, record.name, "ff")
-    return merged.commit, ran.said
+    return merged.commit, ran.output

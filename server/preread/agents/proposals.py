@@ -61,7 +61,7 @@ def carry_out(
             services, shlex.split(command), cwd=root, environ=services.program_environ,
             seconds=budget.need_time(),
         )  # fmt: skip
-        steps.append(Step(command=command, failure=ran.failure, output=ran.said))
+        steps.append(Step(command=command, failure=ran.failure, output=ran.output))
         if ran.failure:
             return Done(tuple(steps), f"{command[:80]!a} failed: {ran.failure}.")
     return Done(tuple(steps), "")

@@ -29,7 +29,7 @@ TASK = (
 )
 
 
-class Ended(NamedTuple):
+class AgentResult(NamedTuple):
     """An agent's last message, and what it cost."""
 
     text: str
@@ -66,7 +66,7 @@ def run(
     feature: str,
     form: type[Answer] | None = None,
     edits: Sequence[str] = (),
-) -> Ended:
+) -> AgentResult:
     """Run an agent of a kind in the worktree at `root`, with the limits of `services`.
 
     `edits` are patterns of what it may write, besides `kinds.KEPT`. An answer that is not of the
@@ -100,7 +100,7 @@ def run(
         failed = _failed(kind, failure.reason, failure.hint, code)
         failed.details["cost_usd"] = outcome.cost_usd
         raise failed
-    return Ended(transcript.text, outcome)
+    return AgentResult(transcript.text, outcome)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ class CheckRequest(RequestModel):
     all: bool = Field(
         False, description="Check every dossier, and whether all stored data is consistent."
     )
-    run: bool = Field(False, description="Check its run log instead, as far as it goes.")
+    run: bool = Field(False, description="Check its run log instead, even an unfinished one.")
 
 
 class ProblemFound(Model):

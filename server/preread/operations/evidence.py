@@ -20,7 +20,7 @@ from preread.services import Services
 
 
 class EvidenceRequest(RequestModel):
-    """What evidence is wanted for."""
+    """What to collect evidence for."""
 
     feature: str = Field(description=FEATURE)
     description: str | None = Field(None, description=DESCRIPTION)
@@ -47,8 +47,8 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
         services = context.services(include=[*services.settings.include, *request.include])
     served = aliases.served(services.layout, request.feature)
     given = request.model_dump(exclude={"limit", "include"})
-    asked = resolve.resolve(services, **(given | {"feature": served.feature}))
-    found = await in_thread(context, services, evidence.collect, asked)
+    resolved = resolve.resolve(services, **(given | {"feature": served.feature}))
+    found = await in_thread(context, services, evidence.collect, resolved)
     found = _publishable(services, found)
     lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
     best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]

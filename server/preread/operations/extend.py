@@ -19,7 +19,7 @@ from preread.services import Services
 
 
 class ExtendRequest(RequestModel):
-    """Which files of which dossier the model is to draft."""
+    """Which files of which dossier the model should draft."""
 
     feature: str = Field(description=FEATURE)
     files: tuple[str, ...] = Field(description="Files of the dossier, like `anti-patterns`.")

@@ -76,8 +76,8 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
 
         served = aliases.served(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
-        asked = resolve.resolve(services, feature=feature, scope=request.scope)
-        pasts = failing(services, asked)
+        resolved = resolve.resolve(services, feature=feature, scope=request.scope)
+        pasts = failing(services, resolved)
     secrets = Credentials(services.layout.root)
     tests = tuple(_failed_test(past, secrets) for past in pasts[: request.limit])
     return FailuresReply(feature=feature, tests=tests, total=len(pasts), notes=notes)

@@ -22,7 +22,7 @@ from preread.services import Services
 from preread.settings import Settings
 
 NAME = "preread"
-PRIVATE_MODE = 0o600  # settings in a person's folder may hold keys
+PRIVATE_MODE = 0o600  # settings in a person's folder may contain keys
 Client = Literal[
     "claude-code", "claude-desktop", "codex", "gemini", "opencode", "vscode", "cursor", "zed"
 ]
@@ -77,7 +77,7 @@ CLIENTS: dict[str, Row] = {
 
 
 class InstallRequest(RequestModel):
-    """Which client is to start Preread's server."""
+    """Which client should start Preread's server."""
 
     client: Client = Field(description="The client whose settings are changed.")
     undo: bool = Field(False, description="Remove the entry again.")

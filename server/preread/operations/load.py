@@ -28,7 +28,7 @@ from preread.settings import Level
 
 
 class LoadRequest(RequestModel):
-    """What a dossier is wanted for."""
+    """What to load a dossier for."""
 
     feature: str = Field(description=FEATURE)
     ticket: str | None = Field(None, description=TICKET)
@@ -46,13 +46,13 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     begun = time.time_ns()
     services = context.services()
     served = aliases.served(services.layout, request.feature)
-    asked = _resolved(services, request, served)
-    loaded = await pipeline.load(services, asked, context.jobs, context.caller)
+    resolved = _resolved(services, request, served)
+    loaded = await pipeline.load(services, resolved, context.jobs, context.caller)
     reply = with_warnings(services, loaded, served, request.description)
     if replies is not None and reply.state == "cached" and reply.status == "ok" and not reply.code:
         depends_on = None
         if services.layout.root == context.start:
-            depends_on = await in_thread(context, services, _fingerprint, asked.feature, begun)
+            depends_on = await in_thread(context, services, _fingerprint, resolved.feature, begun)
         replies.put(key, depends_on, reply)
     return reply
 
@@ -69,11 +69,11 @@ async def preview(context: Context, request: LoadRequest) -> Preview:
     """Whether it would build; what the dossier would say cannot be previewed."""
     services = context.services()
     served = aliases.served(services.layout, request.feature)
-    asked = _resolved(services, request, served)
+    resolved = _resolved(services, request, served)
     key = partial(build_key.build_key, services)
-    found = await in_thread(context, services, cache.lookup, asked, key)
-    path = services.layout.relative(services.layout.dossier(asked.feature))
-    build = f"A dossier of level {asked.level} would be built in {path}/."
+    found = await in_thread(context, services, cache.lookup, resolved, key)
+    path = services.layout.relative(services.layout.dossier(resolved.feature))
+    build = f"A dossier of level {resolved.level} would be built in {path}/."
     return Preview(notes=(WOULD.get(found.needs, build),))
 
 
@@ -91,8 +91,8 @@ def with_warnings(
     services: Services, reply: LoadReply, served: Served, description: str | None = None
 ) -> LoadReply:
     """The reply, with warnings about the settings and about what was asked for."""
-    asked = (*served.warnings, *resolve.warnings(description))
-    warnings = (*services.settings.broken, *asked)
+    notes = (*served.warnings, *resolve.warnings(description))
+    warnings = (*services.settings.broken, *notes)
     if not warnings:
         return reply
     return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})

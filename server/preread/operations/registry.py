@@ -35,7 +35,7 @@ TICKET = "A ticket's id, like SHOP-142; its criteria go into the dossier."
 
 
 class RequestModel(Model):
-    """The base of every request. Refuses lone surrogates, which command lines and JSON can hold."""
+    """The base of all requests. Refuses lone surrogates, which JSON and arguments can contain."""
 
     @field_validator("*")
     @classmethod

@@ -47,7 +47,7 @@ def _call(context: Context, request: ReplayRequest) -> tuple[Entry, Operation, R
     if not entry.whole:
         raise PrereadError(
             "E_USAGE",
-            f"The call {entry.id} cannot be replayed: its params were shortened, or held a secret.",
+            f"The call {entry.id} cannot be replayed: its params were shortened or had a secret.",
             f"Call {entry.method} yourself.",
         )
     operation = dispatch.find(REGISTRY, entry.method)

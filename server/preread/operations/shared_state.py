@@ -20,7 +20,7 @@ from preread.models import Model
 from preread.operations import dispatch, paging, pointers, wording
 from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import parse
-from preread.operations.literature.records import Made
+from preread.operations.literature.records import MadeCall
 from preread.operations.registry import AnswerNeeded, Context, Operation, Preview
 from preread.records import audit, sessions
 
@@ -76,7 +76,7 @@ class Calls:
     context: Context
     operations: Mapping[str, Operation]
     face: str
-    made: list[Made | None] = field(default_factory=list)  # None: not finished, or failed
+    made: list[MadeCall | None] = field(default_factory=list)  # None: not finished, or failed
 
     async def answer(
         self, given: Mapping[str, Any], depth: int = 0, link: Link | None = None
@@ -158,7 +158,7 @@ class Calls:
             name = operation.name
         result = reply.model_dump(mode="json", exclude_none=True)
         given, after = (link.params, link.after) if link else (params, None)
-        self.made[place] = Made({"method": name, "params": given}, result, after)
+        self.made[place] = MadeCall({"method": name, "params": given}, result, after)
         if operation.pages and operation.pages in result:
             if operation.reads_window:
                 page = paging.page_of_graph(result, at, options.limit, mark)

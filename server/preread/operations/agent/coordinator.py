@@ -140,32 +140,34 @@ async def _keep(context: Context, lesson: notes.Lesson) -> None:
 
 def _reply(services: Services, wanted: Order, result: Result, begun: float) -> ExecuteReply:
     repository = open_repository(services)
-    story, failures = result.story, result.all_failures()
-    merged = sum(bool(part.merged) for part in story.parts.values())
-    kept = {name: removal.kept(repository, part.worktrees) for name, part in story.parts.items()}
-    limit = compare.MAX_DIFF // max(1, len(story.parts))
+    run_state, failures = result.run_state, result.all_failures()
+    merged = sum(bool(state.merged) for state in run_state.tasks.values())
+    kept = {
+        name: removal.kept(repository, state.worktrees) for name, state in run_state.tasks.items()
+    }
+    limit = compare.MAX_DIFF // max(1, len(run_state.tasks))
     diffs = [
         Change(
-            task=name, merged=bool(part.merged), commit=part.merged or part.commit,
-            summary=part.report.summary if part.report else "",
-            findings=part.verdict.findings if part.verdict else (), tests=part.tested,
+            task=name, merged=bool(state.merged), commit=state.merged or state.commit,
+            summary=state.report.summary if state.report else "",
+            findings=state.verdict.findings if state.verdict else (), tests=state.tested,
             diff=services.credentials.without(
-                compare.between(repository, part.begun_at, part.commit, limit=limit)
+                compare.between(repository, state.begun_at, state.commit, limit=limit)
             ),
             kept=kept[name],
         )
-        for name, part in story.parts.items() if part.commit
+        for name, state in run_state.tasks.items() if state.commit
     ]  # fmt: skip
     return ExecuteReply(
         status="incomplete" if failures else "done",
         kind="coordinator",
         id=wanted.id,
         joined=result.joined,
-        tasks_created=len(story.parts),
+        tasks_created=len(run_state.tasks),
         tasks_done=merged,
         execution_time_ms=round((time.monotonic() - begun) * 1000),
-        worktrees_created=len(story.worktrees),
-        cost_usd=round(story.cost_usd, 6),
+        worktrees_created=len(run_state.worktrees),
+        cost_usd=round(run_state.cost_usd, 6),
         diffs=tuple(diffs),
         failures=tuple(
             Failed.model_validate({**failure._asdict(), "kept": kept[failure.task]})

@@ -15,7 +15,7 @@ from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import LoadReply
 from preread.operations.agent import coordinator, plan
-from preread.operations.agent.plan import Asked
+from preread.operations.agent.plan import ResolvedRequest
 from preread.operations.agent.shapes import MAX_TEXT, ExecuteReply, ExecuteRequest
 from preread.operations.load import LoadRequest, load
 from preread.operations.registry import Context, Operation, Preview, in_thread
@@ -32,7 +32,7 @@ FORMS: dict[str, type[Answer]] = {"review": answers.Verdict}  # kinds that answe
 async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
     begun = time.monotonic()
     services = context.services()
-    _, repository, task, feature, settings = _asked(context, services, request)
+    _, repository, task, feature, settings = _resolved(context, services, request)
     limited = replace(services, settings=settings)
     is_coordinator = request.kind == "coordinator"
     suite = (
@@ -48,13 +48,13 @@ async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
 
 async def preview(context: Context, request: ExecuteRequest) -> Preview:
     services = context.services()
-    asked = _asked(context, services, request)
+    resolved = _resolved(context, services, request)
     is_coordinator = request.kind == "coordinator"
     tests = coordinator.allowed(context, services, request.test_command) if is_coordinator else None
-    return await in_thread(context, services, plan.preview, asked, tests)
+    return await in_thread(context, services, plan.preview, resolved, tests)
 
 
-def _asked(context: Context, services: Services, request: ExecuteRequest) -> Asked:
+def _resolved(context: Context, services: Services, request: ExecuteRequest) -> ResolvedRequest:
     """The validated request. Raises an error if it is invalid."""
     _check_alone(services, request, agent=context.is_agent)
     _check_commands(request, agent=context.is_agent)
@@ -63,7 +63,7 @@ def _asked(context: Context, services: Services, request: ExecuteRequest) -> Ask
     feature = aliases.served(repository.layout, request.feature).feature
     limits = lowered(services, request.max_usd, request.model)
     settings = services.settings.model_copy(update=limits)
-    return Asked(request, repository, task, feature, settings)
+    return ResolvedRequest(request, repository, task, feature, settings)
 
 
 async def dossier(context: Context, feature: str, task: str) -> LoadReply:

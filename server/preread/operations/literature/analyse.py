@@ -25,7 +25,7 @@ NOTHING = Shown(confidence=-1, rule="", sources=(), lines=())
 
 
 class AnalyseRequest(RequestModel):
-    """What to measure of which graph."""
+    """Which graph, and what to measure."""
 
     graph: str = Field(description=shared.GRAPH)
     analysis_type: Measure = Field("pagerank", description="What to measure.")

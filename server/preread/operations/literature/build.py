@@ -33,11 +33,11 @@ class BuildReply(Model):
     cost_usd: float = 0.0
 
 
-async def build(context: Context, request: shared.Wanted) -> BuildReply:
+async def build(context: Context, request: shared.DocumentsRequest) -> BuildReply:
     return await in_thread(context, context.services(), _build, context, request)
 
 
-def _build(services: Services, context: Context, request: shared.Wanted) -> BuildReply:
+def _build(services: Services, context: Context, request: shared.DocumentsRequest) -> BuildReply:
     read, found = shared.network_of(context, services, request)
     name = network.store(services.layout, found)
     return BuildReply(
@@ -61,7 +61,7 @@ def _shares(found: Network) -> Iterator[Share]:
 
 OPERATION = Operation(
     name="graph.build",
-    request=shared.Wanted,
+    request=shared.DocumentsRequest,
     reply=BuildReply,
     effect="read",
     doc="Build a graph of the entities in the documents and how they are related.",

@@ -10,7 +10,7 @@ from preread.operations.registry import Context, Operation, in_thread
 from preread.services import Services
 
 
-class EntitiesRequest(shared.Wanted):
+class EntitiesRequest(shared.DocumentsRequest):
     """Which entities."""
 
     kinds: tuple[EntityKind, ...] = Field((), description="Only these kinds.")

@@ -12,7 +12,7 @@ from preread.layout import Layout
 from preread.literature.network import ID
 
 
-class Made(NamedTuple):
+class MadeCall(NamedTuple):
     """A call that was made, with its whole result; `after` is the index of the call before it."""
 
     call: dict[str, Any]

@@ -10,7 +10,7 @@ from preread.operations.registry import Context, Operation, in_thread
 from preread.services import Services
 
 
-class RelationsRequest(shared.Wanted):
+class RelationsRequest(shared.DocumentsRequest):
     """Which relations."""
 
     kinds: tuple[RelationKind, ...] = Field((), description="Only these kinds.")

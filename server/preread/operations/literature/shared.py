@@ -21,7 +21,7 @@ WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would f
 GRAPH = "The graph's name, as `graph.build` returns it."
 
 
-class Wanted(RequestModel):
+class DocumentsRequest(RequestModel):
     """Which documents, read by rules or a model, and the minimum confidence."""
 
     paths: tuple[str, ...] = Field(
@@ -97,12 +97,12 @@ def _wanted(services: Services, paths: Iterable[str]) -> list[str]:
     raise PrereadError("E_NOT_FOUND", missing, "First: `preread documents FILE`")
 
 
-def schema(services: Services, request: Wanted) -> Schema:
+def schema(services: Services, request: DocumentsRequest) -> Schema:
     path = request.schema_path
     return network.schema_of(services.tree.text(path), path) if path else Schema()
 
 
-def found(context: Context, services: Services, request: Wanted) -> Found:
+def found(context: Context, services: Services, request: DocumentsRequest) -> Found:
     """What the documents say. Raises E_NOT_ALLOWED if an agent that may only read wants a model."""
     if request.by == "model" and context.is_agent and "write" not in services.settings.allow:
         raise PrereadError(
@@ -134,7 +134,9 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
     return Found(every, named, kept, made, read.cost_usd if read else 0.0)
 
 
-def network_of(context: Context, services: Services, request: Wanted) -> tuple[Found, Network]:
+def network_of(
+    context: Context, services: Services, request: DocumentsRequest
+) -> tuple[Found, Network]:
     """What the documents say, and the graph of it."""
     read = found(context, services, request)
     allowed = schema(services, request)

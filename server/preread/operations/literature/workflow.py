@@ -13,7 +13,7 @@ from preread.models import Model
 from preread.operations import REGISTRY, dispatch, pointers
 from preread.operations.arguments import parse
 from preread.operations.literature import records
-from preread.operations.literature.records import Made, Record
+from preread.operations.literature.records import MadeCall, Record
 from preread.operations.registry import Context, Operation, Preview, RequestModel
 
 CATEGORIES = frozenset({"documents", "graph"})
@@ -67,7 +67,7 @@ async def workflow(context: Context, request: WorkflowRequest) -> WorkflowReply:
     )
 
 
-def recorded(context: Context, made: Sequence[Made | None]) -> dict[str, str]:
+def recorded(context: Context, made: Sequence[MadeCall | None]) -> dict[str, str]:
     """The `workflow_id` of calls that were made as a chain or a batch.
 
     Nothing if one of them is not about documents, or the caller may not write.
@@ -89,7 +89,7 @@ def recorded(context: Context, made: Sequence[Made | None]) -> dict[str, str]:
     return {}
 
 
-def _call(one: Made, numbers: dict[int, int]) -> dict[str, Any]:
+def _call(one: MadeCall, numbers: dict[int, int]) -> dict[str, Any]:
     return one.call if one.after is None else {**one.call, "after": numbers[one.after]}
 
 

@@ -10,7 +10,7 @@ from preread.agents import project_tests, run, work
 from preread.agents.budget import Budget
 from preread.agents.journal import Entry, Journal
 from preread.agents.order import DOSSIER
-from preread.agents.programs import Ran
+from preread.agents.programs import ProgramResult
 from preread.agents.project_tests import Suite
 from preread.agents.work import Job
 from preread.builders import untrusted
@@ -51,7 +51,7 @@ def writing_errors(what: str) -> Iterator[None]:
         raise PrereadError("E_WRITE", f"{what} cannot be written: {error}.") from error
 
 
-class Wanted(NamedTuple):
+class WorkflowOrder(NamedTuple):
     """One run of a workflow for a feature, and its limits."""
 
     id: str  # of the run; its worktree has the same name
@@ -72,7 +72,7 @@ class Flow:
 
     services: Services
     repository: Repository
-    wanted: Wanted
+    order: WorkflowOrder
     record: Record
     journal: Journal
     budget: Budget
@@ -90,7 +90,7 @@ class Flow:
     def progress(self) -> Progress:
         """How far the feature is in the worktree now."""
         inside = replace(self.services, layout=self.layout)  # new services list the files again
-        return Progress(Project(inside), self.wanted.feature)
+        return Progress(Project(inside), self.order.feature)
 
     def left(self, stage: Stage) -> tuple[str, ...]:
         """The conditions that the worktree does not meet."""
@@ -104,7 +104,7 @@ class Flow:
 
     def remaining(self) -> list[Stage]:
         """The stages from the first that is not done, or in which an agent was cut off."""
-        stages = self.wanted.workflow.stages
+        stages = self.order.workflow.stages
         for number, stage in enumerate(stages):
             if self.left(stage) or self._cut_off(stage):
                 return list(stages[number:])
@@ -112,7 +112,7 @@ class Flow:
 
     def carry_out(self) -> None:
         """Run every stage that is not done. Raises E_AGENT, E_TIMEOUT, E_MONEY, Cancelled."""
-        stages = self.wanted.workflow.stages
+        stages = self.order.workflow.stages
         for number, stage in enumerate(stages):
             if not (self.left(stage) or self._cut_off(stage)):
                 continue
@@ -150,7 +150,7 @@ class Flow:
     def _heal(self, stage: Stage, among: int) -> None:
         """Run the tests, and the healer while they fail. Raises E_AGENT when it gives up."""
         ran, before, rounds = self._test(stage), "", 0
-        while ran.failure and rounds < self.wanted.rounds:
+        while ran.failure and rounds < self.order.rounds:
             before, rounds = self.head, rounds + 1
             self._agent(stage, stage.heals, among, ran.failure)
             if not self._changed(before):
@@ -166,10 +166,10 @@ class Flow:
         how = f"{stage.heals} changed no file" if gave_up else counted
         raise self._failed(stage, self.left(stage), f"{how}: {ran.failure}")
 
-    def _test(self, stage: Stage) -> Ran:
+    def _test(self, stage: Stage) -> ProgramResult:
         """Run the project's tests, and record the run where conditions and agents look for it."""
         self._report(stage)("runs the tests", 0, 0)
-        suite, begun = self.wanted.suite, time.monotonic()
+        suite, begun = self.order.suite, time.monotonic()
         if suite is None:
             raise PrereadError("E_NOT_ALLOWED", "Nobody has allowed the project's tests.")
         path, before = records.path_of(self.repository, self.record.name), self.head
@@ -188,10 +188,10 @@ class Flow:
         )  # fmt: skip
         return ran
 
-    def _note(self, suite: Suite, ran: Ran, seconds: float) -> None:
+    def _note(self, suite: Suite, ran: ProgramResult, seconds: float) -> None:
         """Record a run as the hooks do."""
-        root, feature = str(self.layout.root), self.wanted.feature
-        read = runner_output.read(runner_output.cleaned(ran.failure or ran.said))
+        root, feature = str(self.layout.root), self.order.feature
+        read = runner_output.read(runner_output.cleaned(ran.failure or ran.output))
         failed = bool(ran.failure)
         record = {
             "id": run_records.new_id(), "at": int(time.time()),
@@ -211,7 +211,7 @@ class Flow:
         """Note in the run log what was fixed, in case the healer did not."""
         mine = [one.text for one in self.entries(stage.name) if one.kind == stage.heals]
         said = untrusted.clean(mine[-1], MAX_LINE) if mine else ""
-        root, feature = str(self.layout.root), self.wanted.feature
+        root, feature = str(self.layout.root), self.order.feature
         with writing_errors("The run log"):
             run_log.add_fix(root, feature, f"{stage.heals}: {said}" if mine else "none")
         work.commit(self.repository, self.record, "run log: FIX")
@@ -227,7 +227,7 @@ class Flow:
             settings=self.services.settings.model_copy(update={"max_usd": share}),
             progress=replace(self.services.progress, report=self._report(stage)),
         )
-        job = Job(agent, text, stage.name, self.wanted.feature, self.budget.seconds)
+        job = Job(agent, text, stage.name, self.order.feature, self.budget.seconds)
         try:
             ended = work.do(own, self.repository, self.record, job)
         except Cancelled:
@@ -243,15 +243,15 @@ class Flow:
         self.journal.add("ended", **fields, usd=cost, commit=self.head, text=said[:MAX_SUMMARY])
 
     def _report(self, stage: Stage) -> Report:
-        number = self.wanted.workflow.stages.index(stage)
-        report, total = self.services.progress.report, len(self.wanted.workflow.stages)
+        number = self.order.workflow.stages.index(stage)
+        report, total = self.services.progress.report, len(self.order.workflow.stages)
         return lambda text, _done, _of: report(f"{stage.name}: {text}", number, total)
 
     def _prompt(self, stage: Stage, agent: str, failure: str) -> str:
         """An agent's instructions: its file, the stage, and what is known so far."""
-        wanted, layout = self.wanted, self.layout
-        values = {"feature": wanted.feature, "log": log_path(layout, wanted.feature)}
-        suite = wanted.suite
+        order, layout = self.order, self.layout
+        values = {"feature": order.feature, "log": log_path(layout, order.feature)}
+        suite = order.suite
         tests = (
             f"Preread runs `{suite.shown}` between the agents and notes each run under ## RUN; "
             if suite
@@ -259,17 +259,17 @@ class Flow:
         )
         left = self.left(stage)
         lines = [
-            f"feature: {wanted.feature}",
-            f"The stage {stage.name} of {wanted.workflow.name}: {filled(stage.next, values)}",
+            f"feature: {order.feature}",
+            f"The stage {stage.name} of {order.workflow.name}: {filled(stage.next, values)}",
             f"{HEADLESS}{tests}do of the stage what is yours.",
             "The stage is done when: " + "; ".join(CONDITIONS[one] for one in stage.done),
             *([f"Of this is missing: {'; '.join(left)}. {self.problems(left)}"] if left else []),
         ]
         if self._cut_off(stage):
             lines.append("An earlier try was cut off; what it wrote is there. Check it, go on.")
-        known = work.known(layout, wanted.feature, wanted.dossier)
+        known = work.known(layout, order.feature, order.dossier)
         sources = {
-            DOSSIER: known.pop(DOSSIER), "What a person asked for": wanted.task,
+            DOSSIER: known.pop(DOSSIER), "What a person asked for": order.task,
             "What the tests said": failure, **known,
         }  # fmt: skip
         return run.prompt(self.repository.layout, agent, "\n".join(lines), sources)
@@ -314,6 +314,6 @@ class Flow:
         more = f" ({why})" if why else ""
         return PrereadError(
             "E_AGENT",
-            f"The stage {stage.name} of {self.wanted.workflow.name} is not done: {missing}{more}.",
+            f"The stage {stage.name} of {self.order.workflow.name} is not done: {missing}{more}.",
             details={"conditions": {one: CONDITIONS[one] for one in left}},
         )

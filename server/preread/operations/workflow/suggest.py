@@ -18,7 +18,7 @@ ENOUGH = 2  # words of a workflow in a task, after which more add no confidence
 
 
 class SuggestRequest(RequestModel):
-    """What is to be done."""
+    """The task, or the feature."""
 
     task: str | None = Field(None, description="The task, in words.")
     feature: str | None = Field(None, description=FEATURE)
