@@ -11,8 +11,8 @@ PLACE = ROOT / "server" / "preread" / "client" / "operations.pyi"
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "server"))
 
-from preread.client.operations import HOME, by_place  # noqa: E402
-from preread.operations import every  # noqa: E402
+from preread.client.operations import HOME, positional_params  # noqa: E402
+from preread.operations import all_operations  # noqa: E402
 from preread.operations.registry import Operation  # noqa: E402
 
 
@@ -33,7 +33,7 @@ def shown(annotation: Any) -> str:
 
 def method(of: Operation, *, is_async: bool) -> str:
     fields = of.request.model_fields
-    first = by_place(of.name)
+    first = positional_params(of.name)
     named = [name for name in fields if name not in first]
 
     def parameter(name: str) -> str:
@@ -63,14 +63,14 @@ def classes(operations: Iterable[Operation], prefix: str) -> list[str]:
 
 
 def written() -> str:
-    operations = [one for one in every() if one.name != "config.call"]  # it is for a shell
+    operations = [one for one in all_operations() if one.name != "config.call"]  # it is for a shell
     modules = sorted({one.reply.__module__ for one in operations})
     head = [
         "# Made by tests/_client.py from the registry of operations.", "# fmt: off",
         "# ruff: noqa: E501, A002", "",
         "from collections.abc import Callable, Sequence", "from typing import Any, Literal", "",
         *(f"import {module}" for module in modules), "",
-        "HOME: str", "def by_place(name: str) -> tuple[str, ...]: ...",
+        "HOME: str", "def positional_params(name: str) -> tuple[str, ...]: ...",
         "def method(name: str, call: Callable[[str, dict[str, Any]], Any]) -> Callable[..., Any]: ...",
         "",
     ]  # fmt: skip

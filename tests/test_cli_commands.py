@@ -12,9 +12,9 @@ from _trees import write
 from conftest import ROOT, Cli, make_repository
 from preread import __version__
 from preread.errors import CODES
-from preread.operations import every
+from preread.operations import all_operations
 
-OPERATIONS = every()
+OPERATIONS = all_operations()
 
 COMMANDS = (
     "load extend show status evidence failures builds facts graph capture remember recall decide documents read report check wrong remove "

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM
-from preread.cli.terminal import Bar, Place, cells, shortened
+from preread.cli.terminal import Bar, FileLines, cells, shortened
 
 PATH = "web/src/pages/CheckoutPage.tsx"
-PLACE = Place(PATH, [(12, 40), (88, 88), (100, 120)])
+PLACE = FileLines(PATH, [(12, 40), (88, 88), (100, 120)])
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_no_place_is_wider_than_its_column(
     path: list[str], lines: list[tuple[int, int]], width: int
 ) -> None:
     for dots in ("…", "..."):
-        assert cells(Place("/".join(path), lines).fitted(width, dots)) <= width
+        assert cells(FileLines("/".join(path), lines).fitted(width, dots)) <= width

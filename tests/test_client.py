@@ -16,11 +16,11 @@ from _faces import BY_DAEMON, ENVIRON, FACES, by_daemon
 from _mcp_process import command, environ
 from conftest import ROOT, SHOP, child_environ
 from preread.client import AsyncClient, Client, PrereadError, State
-from preread.client.operations import by_place
+from preread.client.operations import positional_params
 from preread.errors import CODES
 from preread.infra.locks import FileLock
 from preread.layout import Layout
-from preread.operations import REGISTRY, every
+from preread.operations import REGISTRY, all_operations
 from preread.operations.facts import SearchReply
 
 pytestmark = pytest.mark.anyio
@@ -223,11 +223,11 @@ def test_a_client_that_was_not_entered_and_names_that_do_not_exist_are_mistakes(
 def test_the_types_are_those_of_the_registry() -> None:
     assert _client.PLACE.read_text() == _client.written(), "run python tests/_client.py"
     preread = Client()
-    for operation in every():
+    for operation in all_operations():
         category, _, verb = operation.name.partition(".")
         owner = preread if category == "context" else getattr(preread, category)
         assert callable(getattr(owner, verb))
-        assert set(by_place(operation.name)) <= set(operation.request.model_fields)
+        assert set(positional_params(operation.name)) <= set(operation.request.model_fields)
     assert len(REGISTRY) > 50
     assert "E_INTERNAL" in CODES
 

@@ -368,22 +368,22 @@ def test_a_journal_is_read_whatever_a_kill_or_somebody_left_in_it(tmp_path: Path
         file.write(b'\xff\x00\n[]\n{"at": 1, "step": "other"}\n{"at": 1, "step": "ended", "ki')
     log.add("ended", task="b", kind="review", text="not JSON")
     log.add("failed", task="nobody", kind="tests")
-    for story in (log.story, Journal(path).story):
-        assert (story.task, list(story.parts), story.is_finished) == (
+    for run_state in (log.run_state, Journal(path).run_state):
+        assert (run_state.task, list(run_state.tasks), run_state.is_finished) == (
             "All of it",
             ["a", "b"],
             False,
         )
-        assert (round(story.cost_usd, 6), story.cut_off) == (0.5, ["a-1"])
-        assert (story.parts["a"].tries, story.parts["b"].verdict) == (1, None)
+        assert (round(run_state.cost_usd, 6), run_state.cut_off) == (0.5, ["a-1"])
+        assert (run_state.tasks["a"].tries, run_state.tasks["b"].verdict) == (1, None)
     log.add("started", task="a", kind="codegen", worktree="a-2", usd=0.3)
     log.add("ended", task="a", kind="codegen", usd=None, commit="2" * 40)
     log.add("finished")
-    story = Journal(path).story
-    assert (round(story.cost_usd, 6), round(story.paid_before, 6)) == (0.8, 0.8)
-    assert (story.worktrees, story.cut_off) == (["a-1", "a-2"], ["a-1"])
-    assert (story.parts["a"].worktree, story.parts["a"].earlier) == ("a-2", ["a-1"])
-    assert story.parts["a"].commit == "2" * 40
+    run_state = Journal(path).run_state
+    assert (round(run_state.cost_usd, 6), round(run_state.paid_before, 6)) == (0.8, 0.8)
+    assert (run_state.worktrees, run_state.cut_off) == (["a-1", "a-2"], ["a-1"])
+    assert (run_state.tasks["a"].worktree, run_state.tasks["a"].earlier) == ("a-2", ["a-1"])
+    assert run_state.tasks["a"].commit == "2" * 40
 
 
 async def test_a_journal_that_came_with_the_repository_is_not_believed(shop: Path) -> None:

@@ -98,8 +98,8 @@ def test_a_glob_longer_than_any_path_matches_nothing() -> None:
 
 
 def test_a_runner_s_glob_with_thousands_of_choices_is_given_the_benefit() -> None:
-    assert globs.takes("{a,b}" * 40, "c")
-    assert not globs.takes("src/{a,b}.{js,ts}", "src/c.js")
+    assert globs.matches("{a,b}" * 40, "c")
+    assert not globs.matches("src/{a,b}.{js,ts}", "src/c.js")
 
 
 NAME = "a" * 60

@@ -19,10 +19,10 @@ from preread.builds.jobs import Caller, Jobs
 from preread.errors import PrereadError
 from preread.layout import FILES, REQUIRED, Layout
 from preread.models import Model
-from preread.operations import ALIASES, ROWS, every
+from preread.operations import ALIASES, ROWS, all_operations
 from preread.operations.registry import Context
 
-OPERATIONS = every()
+OPERATIONS = all_operations()
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
@@ -469,4 +469,4 @@ def test_evidence_leaves_out_what_has_a_secret_and_says_so(tmp_path: Path, cli: 
     assert done.status == 0
     assert "LOGIN_TRIES" in done.out
     assert secret not in done.out
-    assert any("left out: they have secrets" in note for note in done.json["notes"])
+    assert any("left out: they contain secrets" in note for note in done.json["notes"])

@@ -51,7 +51,7 @@ def called(cli: Cli, root: Path, method: str, **params: object) -> dict[str, Any
 
 
 def test_a_feature_goes_from_stage_to_stage_as_its_files_appear(cli: Cli, root: Path) -> None:
-    assert "No feature was begun yet" in cli("workflow", cwd=root).out
+    assert "No feature has been started yet" in cli("workflow", cwd=root).out
     assert stage(cli, root) == ("context", ["dossier"])
     assert cli("load", "cart", cwd=root).status == 0
     assert stage(cli, root) == ("plan", ["log PLAN"])

@@ -125,8 +125,10 @@ def leftovers(services: Services, feature: str) -> list[Path]:
     layout = services.layout
     hint, run = layout.building(feature), layout.run_record(feature)
     folders = (layout.dossier(feature), layout.backups(feature))
-    parts = [atomic.parts(folder) for folder in folders]
-    parts += [atomic.parts(path.parent, path.name) for path in (hint, layout.stale(feature), run)]
+    parts = [atomic.leftover_parts(folder) for folder in folders]
+    parts += [
+        atomic.leftover_parts(path.parent, path.name) for path in (hint, layout.stale(feature), run)
+    ]
     hints = [hint] if os.path.lexists(hint) else []
     return [*published.staged(layout, feature), *chain.from_iterable(parts), *hints]
 

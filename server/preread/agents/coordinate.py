@@ -10,7 +10,7 @@ from preread.agents import journal
 from preread.agents.answers import Plan
 from preread.agents.budget import Budget
 from preread.agents.dossiers import Dossier
-from preread.agents.journal import Journal, Story
+from preread.agents.journal import Journal, RunState
 from preread.agents.order import Failure, Order, Result, turn
 from preread.agents.stages import EACH, Stages
 from preread.errors import PrereadError
@@ -31,16 +31,16 @@ def coordinate(services: Services, order: Order) -> Result:
     with turn(services, repository.layout, order.id, order.seconds) as waited:
         log = journal.of(repository.layout, order.id)
         check_own(repository, log)
-        story = log.story
-        if story.task not in {"", order.task}:
+        run_state = log.run_state
+        if run_state.task not in {"", order.task}:
             message = f"The run {order.id} is about another task."
             raise PrereadError("E_USAGE", message, "Choose another `id`.")
-        if story.is_finished and (waited or story.is_done):
-            return Result(story, joined=True)
-        merged, logged = story.merged, story.merged_before
+        if run_state.is_finished and (waited or run_state.is_done):
+            return Result(run_state, joined=True)
+        merged, logged = run_state.merged, run_state.merged_before
         for repaired in repair.repair(repository):
             services.progress.say(repaired)
-        budget = Budget(order.usd, until, story.cost_usd - story.paid_before)
+        budget = Budget(order.usd, until, run_state.cost_usd - run_state.paid_before)
         log.add("begun", text=order.task)
         said: SimpleQueue[str] = SimpleQueue()
         progress = replace(services.progress, report=lambda text, _done, _total: said.put(text))
@@ -50,10 +50,10 @@ def coordinate(services: Services, order: Order) -> Result:
         dossier = Dossier(own, inside, order, set() if waited else set(merged))
         stages = Stages(own, inside, order, log, budget, dossier)
         failures = _Schedule(services.progress, stages, said).run()
-        story = log.story
-        _clear(repository, story)
+        run_state = log.run_state
+        _clear(repository, run_state)
         log.add("finished")
-        return Result(story, failures, merged_before=logged)
+        return Result(run_state, failures, merged_before=logged)
 
 
 def check_own(repository: Repository, log: Journal) -> None:
@@ -65,19 +65,20 @@ def check_own(repository: Repository, log: Journal) -> None:
         )
 
 
-def _clear(repository: Repository, story: Story) -> None:
+def _clear(repository: Repository, run_state: RunState) -> None:
     """Remove the worktrees of merged tasks, and of agents that a kill interrupted.
 
     Refs keep their content. Worktrees of earlier tries stay if somebody is working in them.
     """
-    merged = [part for part in story.parts.values() if part.merged]
-    earlier = {name for part in merged for name in part.earlier}
-    left = {*story.planners, *story.cut_off}  # a planner's if the disk was full, say
-    for name in {*earlier, *left, *(part.worktree for part in merged)}:
+    merged = [state for state in run_state.tasks.values() if state.merged]
+    earlier = {name for state in merged for name in state.earlier}
+    # A planner's worktree stays if, for example, the disk was full.
+    left = {*run_state.planners, *run_state.cut_off}
+    for name in {*earlier, *left, *(state.worktree for state in merged)}:
         with suppress(PrereadError):  # it no longer exists, or is in use
             work = removal.work_in(repository, records.need(repository, name))
             is_idle = name in earlier and not (work.dirty or work.under_way)
-            removal.remove(repository, name, force=is_idle or name in story.cut_off)
+            removal.remove(repository, name, force=is_idle or name in run_state.cut_off)
 
 
 @dataclass
@@ -94,7 +95,7 @@ class _Schedule:
         """Run each task when the tasks it needs are merged; returns the failures."""
         pool = ThreadPoolExecutor(self.stages.order.concurrency)
         try:
-            plan = self.stages.journal.story.plan or self._planned(pool)
+            plan = self.stages.journal.run_state.plan or self._planned(pool)
             self._carry_out(pool, plan)
         except BaseException:
             self.progress.stop()  # running tasks end at their next check
@@ -111,7 +112,7 @@ class _Schedule:
 
     def _carry_out(self, pool: ThreadPoolExecutor, plan: Plan) -> None:
         tasks = {task.id: task for task in plan.tasks}
-        merged = set(self.stages.journal.story.merged)
+        merged = set(self.stages.journal.run_state.merged)
         self.stages.due = {name: 0 if name in merged else EACH for name in tasks}
         order = plan.order()
         order.prepare()
@@ -139,7 +140,7 @@ class _Schedule:
             self._tell(len(merged), len(tasks))
 
     def _give_up(self, plan: Plan, failed: str) -> None:
-        """Reserve no money for tasks that need a failed one."""
+        """Reserve no money for tasks that depend on a failed one."""
         hopeless = {failed}
         needs = {task.id: task.needs for task in plan.tasks}
         for name in plan.order().static_order():

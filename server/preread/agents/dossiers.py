@@ -15,7 +15,7 @@ from preread.worktrees.repository import Repository
 
 @dataclass
 class Dossier:
-    """Its text, and which merges that includes. Thread-safe."""
+    """The dossier's text, and the merges that it includes. Thread-safe."""
 
     services: Services
     repository: Repository
@@ -29,7 +29,7 @@ class Dossier:
         self.text = self.order.known[DOSSIER]
 
     def sources(self, merged: Collection[str]) -> dict[str, str]:
-        """The dossier by its title in a prompt. Raises Cancelled."""
+        """The dossier, refreshed if necessary, by its title in a prompt. Raises Cancelled."""
         with self.reading:
             self.missing |= set(merged) - self.seen
             self.seen |= self.missing

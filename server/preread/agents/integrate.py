@@ -20,13 +20,13 @@ def integrate(
     budget: Budget,
     reading: threading.Lock,
 ) -> tuple[str, str]:
-    """Merge the work if its tests pass; the new commit of the base, and the tests' last output.
+    """Merge the work if its tests pass; returns the base's new commit and the tests' last output.
 
     New commits of the base are merged into the worktree before the tests, so that they run on the
     result. Call from one thread at a time. Raises E_WORKTREE for conflicts and E_AGENT for failing
     tests; the worktree is then clean, and the base unchanged.
     """
-    repair.clean(repository, record.name)  # of what tests left that were killed
+    repair.clean(repository, record.name)  # tests that were killed may have left files
     updated = merging.update(repository, record.name)
     if updated.conflicts:
         paths = ", ".join(one["path"] for one in updated.conflicts)
@@ -49,4 +49,4 @@ def integrate(
         raise PrereadError("E_AGENT", f"The tests failed: {ran.failure}", "", {"stage": "tests"})
     with reading:  # nobody reads the base's files while they change
         merged = merging.start(repository, record.name, "ff")
-    return merged.commit, ran.said
+    return merged.commit, ran.output

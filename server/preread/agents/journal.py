@@ -30,7 +30,7 @@ class Entry(Model):
     at: float
     step: Literal["begun", "started", "ended", "merged", "failed", "finished"]
     task: str = ""  # its id in the plan; empty for the whole run
-    kind: str = ""  # of agent; of a failure, the stage
+    kind: str = ""  # the agent's kind; for a failure, the stage
     worktree: str = ""
     begun_at: str = ""  # the commit that the worktree was created at
     commit: str = ""
@@ -56,9 +56,9 @@ class Journal:
             self.entries.append(entry)
 
     @property
-    def story(self) -> "Story":
+    def run_state(self) -> "RunState":
         with self._lock:
-            return story_of(self.entries)
+            return run_state_of(self.entries)
 
 
 def of(layout: Layout, run: str) -> Journal:
@@ -76,7 +76,7 @@ def _read(path: Path) -> list[Entry]:
 
 
 @dataclass
-class Part:
+class TaskState:
     """The state of one task of the plan."""
 
     tries: int = 0
@@ -98,12 +98,12 @@ class Part:
 
 
 @dataclass
-class Story:
+class RunState:
     """The state of a run, as its journal records it."""
 
     task: str = ""
     plan: Plan | None = None
-    parts: dict[str, Part] = field(default_factory=dict)
+    tasks: dict[str, TaskState] = field(default_factory=dict)
     is_finished: bool = False
     cost_usd: float = 0.0  # an unknown cost counts as what was reserved
     paid_before: float = 0.0  # by calls that finished
@@ -114,74 +114,74 @@ class Story:
 
     @property
     def merged(self) -> frozenset[str]:
-        return frozenset(name for name, part in self.parts.items() if part.merged)
+        return frozenset(name for name, state in self.tasks.items() if state.merged)
 
     @property
     def is_done(self) -> bool:
-        return bool(self.parts) and all(part.merged for part in self.parts.values())
+        return bool(self.tasks) and all(state.merged for state in self.tasks.values())
 
 
-def story_of(entries: Iterable[Entry]) -> Story:
+def run_state_of(entries: Iterable[Entry]) -> RunState:
     """Replay the entries of a journal."""
-    story = Story()
+    run_state = RunState()
     running: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         key = (entry.task, entry.kind)
         if entry.step == "started":
-            _cut_off(story, running.pop(key, None))
+            _cut_off(run_state, running.pop(key, None))
             running[key] = entry
         elif entry.step == "ended":
             begun = running.pop(key, entry)
-            story.cost_usd += begun.usd or 0.0 if entry.usd is None else entry.usd
+            run_state.cost_usd += begun.usd or 0.0 if entry.usd is None else entry.usd
         with suppress(ValueError):  # written by another version
-            _take(story, entry)
+            _apply(run_state, entry)
     for entry in running.values():
-        _cut_off(story, entry)
-    return story
+        _cut_off(run_state, entry)
+    return run_state
 
 
-def _cut_off(story: Story, entry: Entry | None) -> None:
+def _cut_off(run_state: RunState, entry: Entry | None) -> None:
     if entry is not None:
-        story.cost_usd += entry.usd or 0.0
+        run_state.cost_usd += entry.usd or 0.0
         if entry.kind != "review":  # a reviewer works in the author's worktree
-            story.cut_off.append(entry.worktree)
+            run_state.cut_off.append(entry.worktree)
 
 
-def _take(story: Story, entry: Entry) -> None:
+def _apply(run_state: RunState, entry: Entry) -> None:
     if entry.step == "begun":
-        story.task, story.is_finished = entry.text, False
+        run_state.task, run_state.is_finished = entry.text, False
     elif entry.step == "finished":
-        story.is_finished, story.paid_before = True, story.cost_usd
-        story.merged_before = story.merged
+        run_state.is_finished, run_state.paid_before = True, run_state.cost_usd
+        run_state.merged_before = run_state.merged
     elif entry.kind == PLANNER:
-        _take_plan(story, entry)
-    elif entry.task in story.parts:
-        _take_part(story, story.parts[entry.task], entry)
+        _apply_plan(run_state, entry)
+    elif entry.task in run_state.tasks:
+        _apply_to_task(run_state, run_state.tasks[entry.task], entry)
 
 
-def _take_plan(story: Story, entry: Entry) -> None:
+def _apply_plan(run_state: RunState, entry: Entry) -> None:
     if entry.step == "started":
-        story.planners.append(entry.worktree)
+        run_state.planners.append(entry.worktree)
     elif entry.text:
-        story.plan = answers.read(Plan, entry.text)
-        story.parts = {task.id: Part() for task in story.plan.tasks}
+        run_state.plan = answers.read(Plan, entry.text)
+        run_state.tasks = {task.id: TaskState() for task in run_state.plan.tasks}
 
 
-def _take_part(story: Story, part: Part, entry: Entry) -> None:
+def _apply_to_task(run_state: RunState, state: TaskState, entry: Entry) -> None:
     match entry.step, entry.kind:
         case "started", "codegen":
-            part.tries += 1
-            part.earlier += [part.worktree] if part.worktree else []
-            part.worktree, part.begun_at = entry.worktree, entry.begun_at
-            part.commit, part.verdict, part.failed = "", None, None
-            story.worktrees.append(entry.worktree)
+            state.tries += 1
+            state.earlier += [state.worktree] if state.worktree else []
+            state.worktree, state.begun_at = entry.worktree, entry.begun_at
+            state.commit, state.verdict, state.failed = "", None, None
+            run_state.worktrees.append(entry.worktree)
         case "ended", "codegen":
-            part.commit = entry.commit
-            part.report = Report.model_validate_json(entry.text) if entry.text else None
+            state.commit = entry.commit
+            state.report = Report.model_validate_json(entry.text) if entry.text else None
         case "ended", "review":
-            part.verdict = Verdict.model_validate_json(entry.text) if entry.text else None
+            state.verdict = Verdict.model_validate_json(entry.text) if entry.text else None
         case "merged", _:
-            part.merged, part.tested, part.failed = entry.commit, entry.text, None
+            state.merged, state.tested, state.failed = entry.commit, entry.text, None
         case "failed", _:
-            part.failed = entry
-            part.failures.append(f"{entry.kind}: {entry.text}")
+            state.failed = entry
+            state.failures.append(f"{entry.kind}: {entry.text}")

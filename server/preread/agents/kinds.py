@@ -28,7 +28,7 @@ POLICIES = {
     "pr": Policy(writes=False, proposes=True),
     "issue": Policy(writes=False),
 }
-# What agents of a workflow may write; any other of them writes like codegen.
+# What these agents of workflows may write; all others may write like codegen.
 LOG = "/.project/runs/**"
 OF_WORKFLOWS = {
     "test-planner": (LOG,),
@@ -36,7 +36,7 @@ OF_WORKFLOWS = {
     "pattern-learner": (LOG, "/.project/knowledge.md"),
 }
 EVERYTHING = ("/**",)
-OWN = (".project/agents", ".claude/agents")  # where a project has its own, the first one first
+OWN = (".project/agents", ".claude/agents")  # where a project keeps its own; the first folder wins
 # Files that no agent may change: they configure agents, or other programs run them.
 KEPT = (
     "/.project/config.toml", "/.project/gates", "/.project/agents/**", "/.project/prompts/**",
@@ -47,7 +47,7 @@ KEPT = (
 
 
 def instructions(layout: Layout, kind: str) -> str:
-    """The text of the project's own `<kind>.md`, else the package's.
+    """The text of the project's own `<kind>.md`, or else the package's.
 
     Raises E_READ, and E_NOT_FOUND when there is neither.
     """
@@ -73,7 +73,7 @@ def policy(kind: str) -> Policy:
 
 
 def edits(kind: str) -> tuple[str, ...]:
-    """Patterns of what it may write in its worktree, besides KEPT."""
+    """Patterns of what a kind may write in its worktree, except KEPT."""
     if kind in POLICIES:
         return EVERYTHING if POLICIES[kind].writes else ()
     return OF_WORKFLOWS.get(kind, EVERYTHING)

@@ -22,10 +22,10 @@ class Lesson(NamedTuple):
 
 def lessons(order: Order, result: Result) -> Iterator[Lesson]:
     """What the agents decided and learned."""
-    for name, part in result.story.parts.items():
+    for name, state in result.run_state.tasks.items():
         topic = f"{order.id} {name}"
-        report = part.report
-        if report is None or not part.merged:
+        report = state.report
+        if report is None or not state.merged:
             continue
         for number, text in enumerate(report.decided):
             yield Lesson(_line(text), f"{topic} decision {number}", is_decision=True)
@@ -39,19 +39,19 @@ def failures(order: Order, result: Result) -> Iterator[Lesson]:
         if failure.stage != "waiting":
             text = f"{order.id}: {failure.task} failed in {failure.stage}: {failure.reason}"
             yield Lesson(_line(text), f"{order.id} {failure.task}", is_decision=False)
-    for name, part in result.story.parts.items():
-        if part.merged and part.failures:
-            text = f"{order.id}: {name} was merged after it had failed in {part.failures[-1]}"
+    for name, state in result.run_state.tasks.items():
+        if state.merged and state.failures:
+            text = f"{order.id}: {name} was merged after it had failed in {state.failures[-1]}"
             yield Lesson(_line(text), f"{order.id} {name}", is_decision=False)
 
 
 def write_log(services: Services, order: Order, result: Result) -> None:
     """Add the result of each task to the feature's run log. Raises E_WRITE."""
     lines = [f"coordinator {order.id}: {order.task}"]
-    for name, part in result.story.parts.items():
-        if part.merged and name not in result.merged_before:
-            said = part.report.summary if part.report else ""
-            lines.append(f"{order.id} {name}: merged as {part.merged[:10]}: {said}")
+    for name, state in result.run_state.tasks.items():
+        if state.merged and name not in result.merged_before:
+            said = state.report.summary if state.report else ""
+            lines.append(f"{order.id} {name}: merged as {state.merged[:10]}: {said}")
     lines += [
         f"{order.id} {failure.task}: failed in {failure.stage}: {failure.reason}"
         for failure in result.all_failures()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from preread.agents import journal
-from preread.agents.journal import Story
+from preread.agents.journal import RunState
 from preread.agents.project_tests import Suite
 from preread.errors import PrereadError
 from preread.infra import atomic
@@ -48,9 +48,9 @@ class Failure(NamedTuple):
 
 @dataclass
 class Result:
-    """The run's state at the end of a call, and what this call failed to do."""
+    """The run's state at the end of a call, and the tasks that failed in this call."""
 
-    story: Story
+    run_state: RunState
     failures: dict[str, Failure] = field(default_factory=dict)
     joined: bool = False  # another call did it
     merged_before: frozenset[str] = frozenset()  # tasks of an earlier call
@@ -62,17 +62,17 @@ class Result:
     def all_failures(self) -> list[Failure]:
         """A failure for each task that is not merged."""
         found = []
-        for task in self.story.plan.tasks if self.story.plan else ():
-            part = self.story.parts[task.id]
-            if part.merged:
+        for task in self.run_state.plan.tasks if self.run_state.plan else ():
+            state = self.run_state.tasks[task.id]
+            if state.merged:
                 continue
             if task.id in self.failures:
                 found.append(self.failures[task.id])
-            elif part.failed:
-                entry = part.failed
+            elif state.failed:
+                entry = state.failed
                 found.append(Failure(task.id, entry.kind, entry.code, entry.text, entry.worktree))
             else:
-                missing = [name for name in task.needs if not self.story.parts[name].merged]
+                missing = [name for name in task.needs if not self.run_state.tasks[name].merged]
                 why = f"It needs {', '.join(missing)}." if missing else "It was not started."
                 found.append(Failure(task.id, "waiting", "E_AGENT", why))
         return found
@@ -80,7 +80,7 @@ class Result:
 
 @contextmanager
 def turn(services: Services, layout: Layout, run: str, seconds: float) -> Iterator[bool]:
-    """Lock a run; yields whether another call held it before. Raises E_TIMEOUT, Cancelled."""
+    """Lock a run; yields whether this call waited for another. Raises E_TIMEOUT, Cancelled."""
     path = layout.lock(f"_agents-{run}")
     atomic.make_folder(path.parent)
     lock = FileLock(path)
@@ -108,6 +108,6 @@ def turn(services: Services, layout: Layout, run: str, seconds: float) -> Iterat
 
 def _follow(services: Services, layout: Layout, run: str) -> None:
     """Report how far the other call has come."""
-    parts = journal.of(layout, run).story.parts
-    merged = sum(bool(part.merged) for part in parts.values())
-    services.progress.say(f"{run} is under way in another call", merged, len(parts))
+    tasks = journal.of(layout, run).run_state.tasks
+    merged = sum(bool(state.merged) for state in tasks.values())
+    services.progress.say(f"{run} is under way in another call", merged, len(tasks))

@@ -12,11 +12,11 @@ from preread.services import Services
 MAX_LINES, MAX_WIDTH = 20, 300  # of the end of its output
 
 
-class Ran(NamedTuple):
+class ProgramResult(NamedTuple):
     """How a program ended."""
 
     failure: str  # why it failed; empty on success
-    said: str  # the last lines of output, without secrets
+    output: str  # the last lines of output, without secrets
 
 
 def run(
@@ -26,7 +26,7 @@ def run(
     cwd: Path,
     environ: Mapping[str, str],
     seconds: float,
-) -> Ran:
+) -> ProgramResult:
     """Run a program without a shell, and end it with all its descendants. Raises Cancelled."""
     last: deque[str] = deque(maxlen=MAX_LINES)
     with services.child(
@@ -44,5 +44,5 @@ def run(
     errors = untrusted.clean(ended.err.decode("utf-8", "replace")[-1000:], 3 * MAX_WIDTH)
     said = services.credentials.without("\n".join(line for line in (*last, errors) if line))
     if ended.cut:
-        return Ran("it did not end in time", said)
-    return Ran(f"exit status {ended.status}" if ended.status else "", said)
+        return ProgramResult("it did not end in time", said)
+    return ProgramResult(f"exit status {ended.status}" if ended.status else "", said)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from preread import roles
 from preread.agents import programs
-from preread.agents.programs import Ran
+from preread.agents.programs import ProgramResult
 from preread.builders import login
 from preread.errors import PrereadError
 from preread.project.runners import Command, Target, command_for
@@ -63,7 +63,7 @@ def detected(services: Services) -> tuple[Suite, Command] | None:
     return parsed(best.start, best.folder), best
 
 
-def run(services: Services, suite: Suite, root: Path, seconds: float) -> Ran:
+def run(services: Services, suite: Suite, root: Path, seconds: float) -> ProgramResult:
     """Run the tests in a work tree. Running no test is a failure. Raises Cancelled."""
     environ = {
         name: value for name, value in services.environ.items() if not PRIVATE.fullmatch(name)
@@ -71,8 +71,8 @@ def run(services: Services, suite: Suite, root: Path, seconds: float) -> Ran:
     ran = programs.run(
         services, suite.words, cwd=root / suite.folder, environ=environ, seconds=seconds
     )
-    if not ran.failure and NONE_RAN.search(ran.said):
+    if not ran.failure and NONE_RAN.search(ran.output):
         ran = ran._replace(failure="it ran no test")
     if ran.failure:
-        return ran._replace(failure=f"`{suite.shown}`: {ran.failure}\n{ran.said}".strip())
+        return ran._replace(failure=f"`{suite.shown}`: {ran.failure}\n{ran.output}".strip())
     return ran

@@ -1,7 +1,7 @@
 """Proposals of `deployment` and `pr`, and the commands that a person allowed for one run.
 
-No agent has a shell. It names commands, and Preread runs them if each is exactly one of those
-that the person gave with this call.
+No agent has a shell. It names commands, and Preread runs them if each is exactly one of those that
+the person allowed with this call.
 """
 
 import shlex
@@ -61,7 +61,7 @@ def carry_out(
             services, shlex.split(command), cwd=root, environ=services.program_environ,
             seconds=budget.need_time(),
         )  # fmt: skip
-        steps.append(Step(command=command, failure=ran.failure, output=ran.said))
+        steps.append(Step(command=command, failure=ran.failure, output=ran.output))
         if ran.failure:
             return Done(tuple(steps), f"{command[:80]!a} failed: {ran.failure}.")
     return Done(tuple(steps), "")

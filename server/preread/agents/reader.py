@@ -1,4 +1,4 @@
-"""Entities and relations of documents by a headless child; each has to quote the text verbatim."""
+"""Finds entities and relations in documents with a headless child, which must quote the text."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from preread.literature.model import Entity, EntityKind, Relation, RelationKind
 from preread.services import Services
 
 KIND = "reader"
-CHARACTERS = 100_000  # of text that one run is given
+CHARACTERS = 100_000  # of text for one run
 LEAST_USD = 0.01  # no run is started with less
 ENTITIES = frozenset(get_args(EntityKind)) - {"DOCUMENT"}
 RELATIONS = frozenset({"defines", "extends", "contradicts"})
@@ -99,7 +99,7 @@ def _pieces(paper: Paper) -> Iterator[Piece]:
 
 
 def _names(services: Services, limits: _Limits, piece: Piece) -> tuple[Names, str]:
-    """The child's answer about a piece, perhaps cached, and its model."""
+    """The child's answer about a piece, possibly cached, and its model."""
     instructions = assets.text(assets.folder("prompts") / "reader.md").strip()
     text = "\n\n".join(piece.parts.values())
     key = json.dumps([instructions, services.settings.model, text])
@@ -135,11 +135,11 @@ def _names(services: Services, limits: _Limits, piece: Piece) -> tuple[Names, st
 
 
 def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], int]:
-    """Entities and relations whose quotes are in the text, and the number of the others."""
+    """The entities and relations whose quotes are in the text, and how many others there were."""
     texts = {number: plain(text) for number, text in piece.parts.items()}
     entities, relations = [], []
     for one in names.entities:
-        place = _shown(piece.paper, texts, one.quote, (one.name,))
+        place = _place_of(piece.paper, texts, one.quote, (one.name,))
         if place and one.kind in ENTITIES:
             entities.append(
                 Entity(
@@ -152,7 +152,7 @@ def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], 
                 )
             )
     for link in names.relations:
-        place = _shown(piece.paper, texts, link.quote, (link.source or link.target, link.target))
+        place = _place_of(piece.paper, texts, link.quote, (link.source or link.target, link.target))
         if place and link.kind in RELATIONS:
             relations.append(
                 Relation(
@@ -171,7 +171,7 @@ def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], 
 
 
 def plain(text: str) -> str:
-    """A text with all white space collapsed to single blanks."""
+    """A text with all white space collapsed to single spaces."""
     return " ".join(text.split())
 
 
@@ -182,7 +182,9 @@ class _Place(NamedTuple):
     line: int | None
 
 
-def _shown(paper: Paper, texts: dict[int, str], quote: str, names: Iterable[str]) -> _Place | None:
+def _place_of(
+    paper: Paper, texts: dict[int, str], quote: str, names: Iterable[str]
+) -> _Place | None:
     """Where the quote is, if it contains the names."""
     words = plain(quote)
     if not words or not all(plain(name) and plain(name) in words for name in names):

@@ -7,9 +7,9 @@ from preread.agents import answers, integrate, run, work
 from preread.agents.answers import Answer, Plan, Report, Task, Verdict
 from preread.agents.budget import Budget
 from preread.agents.dossiers import Dossier
-from preread.agents.journal import PLANNER, Journal, Part
+from preread.agents.journal import PLANNER, Journal, TaskState
 from preread.agents.order import DOSSIER, Failure, Order
-from preread.agents.run import Ended
+from preread.agents.run import AgentResult
 from preread.agents.work import Job
 from preread.errors import Cancelled, PrereadError
 from preread.services import Progress, Services
@@ -18,7 +18,7 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
 PLANNING = 5  # the plan may cost a fifth of the money
-# Not the task's fault: it can be resumed. A git that could not write says so in its details.
+# Not the task's fault: it can be resumed. If git could not write, the error's details say so.
 LIMITS = frozenset({"E_TIMEOUT", "E_MONEY", "E_WRITE"})
 WHOLE = "The whole task, of which this is one part"
 BEFORE = "What was tried before, and why it was not merged"
@@ -39,9 +39,9 @@ class Stages:
     merging: threading.Lock = field(default_factory=threading.Lock)
 
     def plan(self) -> Plan:
-        """Have the task graph made. Raises E_AGENT if that fails."""
-        story, order = self.journal.story, self.order
-        record = self._record(f"{order.id}-plan-{len(story.planners) + 1}")
+        """Have an agent plan the graph of tasks. Raises E_AGENT if that fails."""
+        run_state, order = self.journal.run_state, self.order
+        record = self._record(f"{order.id}-plan-{len(run_state.planners) + 1}")
         known = {**order.known, "What has to pass before a part is merged": order.suite.shown}
         text = run.prompt(self.repository.layout, PLANNER, order.task, known, Plan)
         try:
@@ -65,16 +65,16 @@ class Stages:
 
         Raises Cancelled.
         """
-        part, stage = self.journal.story.parts[task.id], "codegen"
+        state, stage = self.journal.run_state.tasks[task.id], "codegen"
         try:
-            if self._is_merged(part):  # right before a kill, or by a person
-                self.journal.add("merged", task=task.id, commit=part.commit)
+            if self._is_merged(state):  # right before a kill, or by a person
+                self.journal.add("merged", task=task.id, commit=state.commit)
                 return None
-            if part.failed or not part.commit:
-                self._write(task, part)
-            stage, part = "review", self.journal.story.parts[task.id]
-            record = records.need(self.repository, part.worktree)
-            verdict = part.verdict or self._review(task, record)
+            if state.failed or not state.commit:
+                self._write(task, state)
+            stage, state = "review", self.journal.run_state.tasks[task.id]
+            record = records.need(self.repository, state.worktree)
+            verdict = state.verdict or self._review(task, record)
             if verdict.verdict == "reject":
                 why = "; ".join(verdict.findings) or "without a reason"
                 raise PrereadError("E_AGENT", f"The review rejected it: {why}")
@@ -87,25 +87,25 @@ class Stages:
             return self._failed(task, error, str(error.details.get("stage", stage)))
         return None
 
-    def _is_merged(self, part: Part) -> bool:
-        is_work = part.commit not in {"", part.begun_at}
-        return is_work and self.repository.is_ancestor(part.commit, self.order.base)
+    def _is_merged(self, state: TaskState) -> bool:
+        is_work = state.commit not in {"", state.begun_at}
+        return is_work and self.repository.is_ancestor(state.commit, self.order.base)
 
-    def _write(self, task: Task, part: Part) -> None:
+    def _write(self, task: Task, state: TaskState) -> None:
         order = self.order
-        record = self._record(f"{order.id}-{task.id}-{part.tries + 1}")
-        stories = self.journal.story.parts
+        record = self._record(f"{order.id}-{task.id}-{state.tries + 1}")
+        tasks = self.journal.run_state.tasks
         done = [
             "\n".join((f"{name}: {report.summary}", *report.decided, *report.learned))
-            for name in task.needs if (report := stories[name].report) is not None
+            for name in task.needs if (report := tasks[name].report) is not None
         ]  # fmt: skip
         sources = {
             **self._dossier(),
             **{name: text for name, text in order.known.items() if name != DOSSIER},
             WHOLE: order.task,
             "What the tasks before it did": "\n".join(done),
-            BEFORE: "\n".join(part.failures),
-            "The change that was not merged": self._earlier(part),
+            BEFORE: "\n".join(state.failures),
+            "The change that was not merged": self._earlier(state),
         }
         text = run.prompt(self.repository.layout, "codegen", task.task, sources, Report)
         try:
@@ -123,24 +123,24 @@ class Stages:
 
     def _dossier(self) -> dict[str, str]:
         """The dossier, up to date with the merges so far."""
-        parts = self.journal.story.parts
-        return self.dossier.sources([name for name, part in parts.items() if part.merged])
+        tasks = self.journal.run_state.tasks
+        return self.dossier.sources([name for name, state in tasks.items() if state.merged])
 
-    def _earlier(self, part: Part) -> str:
-        if not (part.failed and part.commit):
+    def _earlier(self, state: TaskState) -> str:
+        if not (state.failed and state.commit):
             return ""
-        return compare.between(self.repository, part.begun_at, part.commit)
+        return compare.between(self.repository, state.begun_at, state.commit)
 
     def _review(self, task: Task, record: Record) -> Verdict:
         change = compare.compare(self.repository, record)
         name = "The beginning of the change; read its files" if change.truncated else "The change"
-        part = self.journal.story.parts[task.id]
-        said = part.report or Report(summary="Nothing.")
+        state = self.journal.run_state.tasks[task.id]
+        said = state.report or Report(summary="Nothing.")
         sources = {
             **self._dossier(),
             WHOLE: self.order.task,
-            "What its author says of it": "\n".join((said.summary, *said.decided)),
-            BEFORE: "\n".join(part.failures),
+            "What its author says about it": "\n".join((said.summary, *said.decided)),
+            BEFORE: "\n".join(state.failures),
             name: change.diff,
         }
         text = run.prompt(self.repository.layout, "review", task.task, sources, Verdict)
@@ -164,9 +164,9 @@ class Stages:
             removal.remove(self.repository.uncancelled(), record.name, force=False)
 
     def _failed(self, task: Task, error: PrereadError, stage: str) -> Failure:
-        part = self.journal.story.parts[task.id]
-        is_there = records.read(self.repository.layout, part.worktree) if part.worktree else None
-        worktree = part.worktree if is_there else ""
+        state = self.journal.run_state.tasks[task.id]
+        is_there = records.read(self.repository.layout, state.worktree) if state.worktree else None
+        worktree = state.worktree if is_there else ""
         reason = self.services.credentials.without(error.message)
         if error.code not in LIMITS and error.details.get("because") != "write":
             self.journal.add(
@@ -175,7 +175,7 @@ class Stages:
         return Failure(task.id, stage, error.code, reason, worktree)
 
     def _record(self, name: str) -> Record:
-        """Create a worktree that contains the merged work of the task's dependencies."""
+        """The record of a new worktree, which starts at the base with the work merged so far."""
         order = self.order
         return Record(
             name=name, branch=f"refs/heads/{records.BRANCHES}{name}", base=order.base,
@@ -193,8 +193,8 @@ class Stages:
         task: str = "",
         among: int = 0,
         is_new: bool = False,
-    ) -> tuple[Ended, float]:
-        """Run an agent with its share of the money; the caller records its end."""
+    ) -> tuple[AgentResult, float]:
+        """Run an agent with its share of the money; the caller records how it ended."""
         share = self.budget.reserve(among or sum(self.due.values()))
         if task:
             self.due[task] -= 1
@@ -226,14 +226,14 @@ class Stages:
             self.services.progress, report=lambda text, done, of: report(f"{about}{text}", done, of)
         )
 
-    def _ended(self, kind: str, ended: Ended, share: float, **fields: str) -> None:
+    def _ended(self, kind: str, ended: AgentResult, share: float, **fields: str) -> None:
         cost = ended.outcome.cost_usd
         self.budget.settle(share, cost)
         self.journal.add("ended", kind=kind, usd=cost, **fields)
 
 
-def _report(ended: Ended) -> Report:
-    """Codegen's report; if it is invalid, its text, since the work itself is in the files."""
+def _report(ended: AgentResult) -> Report:
+    """Codegen's report; if it is invalid, its text as the summary: the work is in the files."""
     try:
         return answers.read(Report, ended.text)
     except ValueError:

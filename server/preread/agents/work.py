@@ -6,7 +6,7 @@ from typing import NamedTuple
 from preread.agents import kinds, run
 from preread.agents.answers import Answer
 from preread.agents.order import DOSSIER
-from preread.agents.run import Ended
+from preread.agents.run import AgentResult
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.services import Services
@@ -29,7 +29,7 @@ class Job(NamedTuple):
     form: type[Answer] | None = None
 
 
-def do(services: Services, repository: Repository, record: Record, job: Job) -> Ended:
+def do(services: Services, repository: Repository, record: Record, job: Job) -> AgentResult:
     """Run an agent; if its kind may write, commit its work. Raises like `run.run`."""
     layout = repository.layout
     root = records.path_of(repository, record.name) / repository.prefix

@@ -40,7 +40,7 @@ def cancelled(reply: "CancelReply") -> Iterator[Block]:
     short_help="Work with running builds: list, cancel, tail.",
 )
 def builds() -> None:
-    """Its other commands are operations."""
+    """The group; its commands other than `tail` are operations."""
 
 
 @builds.command(

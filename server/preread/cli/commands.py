@@ -95,7 +95,7 @@ JSON = click.Option(
 
 
 class Command(click.Command):
-    """Takes `-login` as a (bad) feature name, not as a bundle of options."""
+    """A command that reads `-login` as a (bad) feature name, not as a bundle of options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}
@@ -129,14 +129,14 @@ def command(of: Operation) -> click.Command:
 @click.option(
     "--project", metavar="DIR", default=None, help="The project; default: the client's choice."
 )
-@click.option("--alone", is_flag=True, help="Without the daemon, also if one runs.")
+@click.option("--alone", is_flag=True, help="Serve without the daemon, even if one runs.")
 @click.pass_context
 def mcp(
     ctx: click.Context,
     project: str | None,
     alone: bool,  # noqa: ARG001 - see __main__
 ) -> Callable[[], int] | None:
-    """Not an operation: it serves them. With a daemon, `relay` passes them on to it instead."""
+    """Not an operation: it serves them. If a daemon runs, `relay` connects to it instead."""
     if ctx.invoked_subcommand is not None:
         return None
 
@@ -174,20 +174,19 @@ def watch(project: str) -> Callable[[], int]:
 
 OTHERS: dict[str, click.Command] = {"builds": builds, "watch": watch, "mcp": mcp}
 DAEMON = ("serve", "token")  # in a module that only they need
-LAST = ("watch", "mcp", *DAEMON)  # in the list of commands
+LAST = ("watch", "mcp", *DAEMON)  # at the end of the list of commands
 
 
-def group(name: str, inner: list[str]) -> click.Command:
-    """Commands of two words with the same first word."""
-    found = click.Group(
-        name, short_help=f"Work with {name}s: {', '.join(w.split()[1] for w in inner)}."
-    )
-    return with_inner(found, inner)
+def group(name: str, commands: list[str]) -> click.Command:
+    """A group for the commands of two words with the same first word."""
+    verbs = ", ".join(words.split()[1] for words in commands)
+    return with_operations(click.Group(name, short_help=f"Work with {name}s: {verbs}."), commands)
 
 
-def with_inner(found: click.Command, inner: list[str]) -> click.Command:
+def with_operations(found: click.Command, commands: list[str]) -> click.Command:
+    """The command; a group also gets these commands of operations."""
     if isinstance(found, click.Group):
-        for words in inner:
+        for words in commands:
             found.add_command(command(operation(words)))
     return found
 
@@ -213,7 +212,7 @@ class Commands(click.Group):
     def _near(self, ctx: click.Context, word: str) -> str:
         """A suggestion for an unknown command: an operation of that name, or a similar command.
 
-        Empty for nothing.
+        Empty if there is none.
         """
         meant = ALIASES.get(word, word)
         named = [name for name in REGISTRY if meant in {name, name.partition(".")[2]}]
@@ -223,9 +222,9 @@ class Commands(click.Group):
         return repr(near[0]) if near else ""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        inner = [words for words in COMMANDS if words.startswith(f"{cmd_name} ")]
+        of_group = [words for words in COMMANDS if words.startswith(f"{cmd_name} ")]
         if cmd_name in OTHERS:
-            return with_inner(OTHERS[cmd_name], inner)
+            return with_operations(OTHERS[cmd_name], of_group)
         if cmd_name in DAEMON:
             from preread.cli import daemon
 
@@ -233,11 +232,14 @@ class Commands(click.Group):
             return found
         if cmd_name in COMMANDS:
             return command(operation(cmd_name))
-        return group(cmd_name, inner) if inner else None
+        return group(cmd_name, of_group) if of_group else None
 
 
 def parse(argv: list[str]) -> Call | Callable[[], int] | int:
-    """Parse a command line; an exit status if nothing is left to do. Raises click.UsageError."""
+    """What a command line asks for; an exit status if nothing is left to do.
+
+    Raises click.UsageError.
+    """
     version = click.Option(
         ["--version"],
         is_flag=True,
@@ -252,7 +254,7 @@ def parse(argv: list[str]) -> Call | Callable[[], int] | int:
         help="Makes a coding agent read before it writes: cited, cached, checked context dossiers.",
         context_settings={"max_content_width": 110},
     )
-    # Not an option of its own: then `-auth` would ask for help, instead of being a (bad) name.
+    # As an option of its own, `-h` would make `-auth` ask for help instead of being a (bad) name.
     argv = ["--help" if argument == "-h" else argument for argument in argv]
     answer: Call | Callable[[], int] | int = group.main(argv, "preread", standalone_mode=False)
     return answer
@@ -290,7 +292,7 @@ def execute(call: Call, environ: Mapping[str, str]) -> int:
 
 
 def run(operation: Operation, request: Model, start: Path, environ: Mapping[str, str]) -> Model:
-    """The operation's reply: immediately, without an event loop, if it has one; else by a run."""
+    """The operation's reply; without an event loop if it is available immediately."""
     if operation.immediate is not None:
         reply = operation.immediate(services_of(start, environ), request)
         if isinstance(reply, Model):
@@ -301,7 +303,7 @@ def run(operation: Operation, request: Model, start: Path, environ: Mapping[str,
 
 
 def exit_status(reply: Model) -> int:
-    """The exit status of a reply: that of its error code; FAILED if not `ok` or not complete."""
+    """The exit status of a reply: its error code's; FAILED if it is not `ok` or not complete."""
     code = getattr(reply, "code", None)
     if code in CODES and getattr(reply, "status", "error") == "error":
         return CODES[code].exit

@@ -12,9 +12,7 @@ from preread.cli import terminal
 
 Run = Callable[[], int]
 SCOPES = ("read", "write", "execute")
-
-
-IN_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+IN_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
 def _print(*lines: str) -> int:
@@ -23,7 +21,7 @@ def _print(*lines: str) -> int:
 
 
 def _reply(as_json: bool, data: object, *lines: str) -> int:
-    """Print a result: its data for programs, or lines for people."""
+    """Print a result: as JSON for programs, or as lines for people."""
     return _print(terminal.as_json(data)) if as_json else _print(*lines)
 
 
@@ -33,10 +31,12 @@ def _reply(as_json: bool, data: object, *lines: str) -> int:
     "Example:\n  preread serve --detach",
     short_help="Serve all your projects from one process, over HTTP and Unix sockets.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Another needs a token.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Any other host needs a token."
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=9742, show_default=True,
-    help="0 takes a free one.",
+    help="0 takes a free port.",
 )  # fmt: skip
 @click.option("--http", is_flag=True, help="Only TCP.")
 @click.option("--socket", is_flag=True, help="Only the Unix sockets.")
@@ -44,7 +44,7 @@ def _reply(as_json: bool, data: object, *lines: str) -> int:
 @click.option("--certificate", default="", metavar="FILE", help="TLS: the certificate.")
 @click.option("--key", default="", metavar="FILE", help="TLS: its key.")
 @click.option(
-    "--issuer", default="", metavar="URL", help="OAuth: who gives access tokens for /mcp."
+    "--issuer", default="", metavar="URL", help="OAuth: the issuer of access tokens for /mcp."
 )
 @click.option("--detach", is_flag=True, help="Run in the background.")
 @click.option("--install", is_flag=True, help="Have systemd or launchd start it.")
@@ -113,7 +113,7 @@ def allow(folder: str, as_json: bool) -> Run:
     return run
 
 
-@serve.command(help="Take that back.")
+@serve.command(help="Stop allowing a project's folder to be opened over HTTP.")
 @click.argument("folder", metavar="DIR", default=".")
 @IN_JSON
 def forbid(folder: str, as_json: bool) -> Run:
@@ -155,7 +155,7 @@ def status(as_json: bool) -> Run:
         said += "" if found.answers else " (does not answer)"
         if found.version != __version__:
             said += (
-                f"\nClients of version {__version__} do without it. Stop it, and start it again."
+                f"\nClients of version {__version__} do not use it. Stop it, and start it again."
             )
         return _reply(as_json, found.model_dump(), said)
 
@@ -192,7 +192,7 @@ def logs(lines: int) -> Run:
     help="`write` can cancel builds.",
 )  # fmt: skip
 @click.option("--namespace", default="", metavar="DIR", help="Only this project.")
-@click.option("--open", "opens", is_flag=True, help="Open it, too.")
+@click.option("--open", "opens", is_flag=True, help="Also open it.")
 def page(scope: str, namespace: str, opens: bool) -> Run:
     def run() -> int:
         from preread.daemon import service
@@ -216,8 +216,10 @@ def token() -> None:
     """Not an operation: agents must not make tokens."""
 
 
-@token.command(help="Make a token. It is shown once.")
-@click.option("--scope", type=click.Choice(SCOPES), required=True, help="It includes those before.")
+@token.command(help="Make a token. It is shown only once.")
+@click.option(
+    "--scope", type=click.Choice(SCOPES), required=True, help="Each includes those before it."
+)
 @click.option("--namespace", default="", metavar="DIR", help="Only for this project.")
 @click.option("--expires", default=None, metavar="DURATION", help="Like 12h or 30d.")
 @IN_JSON

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from preread.cli.terminal import Bar, Block, Cut, Place, Points, Table
+from preread.cli.terminal import Bar, Block, BulletList, FileLines, Table, Truncated
 
 if TYPE_CHECKING:
     from preread.models import Evidence, Ranked
@@ -25,7 +25,12 @@ def evidence(reply: "Evidence") -> Iterator[Block]:
 
 def _ranked(title: str, ranked: Sequence["Ranked"]) -> Block:
     rows = [
-        (str(rank), Bar(one.score), Place(one.path, one.lines), Cut(next(iter(one.reasons), "")))
+        (
+            str(rank),
+            Bar(one.score),
+            FileLines(one.path, one.lines),
+            Truncated(next(iter(one.reasons), "")),
+        )
         for rank, one in enumerate(ranked, 1)
     ]
     return Table(("rank", "score", title, "reason"), rows) if rows else f"no {title}"
@@ -38,7 +43,7 @@ def _findings(reply: "Evidence") -> Iterator[Block]:
         row = (finding.text, ", ".join(finding.sources))
         sections.setdefault((finding.file, finding.section), []).append(row)
     for (file, section), rows in sections.items():
-        yield Points(f"\n{file}: {section}", rows)
+        yield BulletList(f"\n{file}: {section}", rows)
     if reply.total > len(reply.findings):
         more = reply.total - len(reply.findings)
         yield f"\n{more} more findings (--limit {reply.total} shows all)"

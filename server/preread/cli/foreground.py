@@ -1,4 +1,4 @@
-"""Runs one operation in the foreground: shows its progress, and lets signals end it."""
+"""Runs one operation in the foreground: shows its progress, and ends it at a signal."""
 
 import asyncio
 import os
@@ -102,7 +102,7 @@ async def _run(
     operation: Operation, request: Model, start: Path, environ: Mapping[str, str]
 ) -> Model:
     outcome: list[Model | Exception] = []
-    # Agents work for minutes; other operations write only their result to a pipe.
+    # Agents work for minutes, so their progress is logged. Other operations show none in a pipe.
     is_piped = sys.stderr is not None and not terminal.is_terminal(sys.stderr)
     is_logged = operation.effect == "execute" and is_piped
     progress = LatestProgress(is_logged=is_logged)

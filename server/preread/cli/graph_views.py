@@ -117,7 +117,7 @@ def _short(text: str) -> str:
 
 
 def _lines(branch: _Branch) -> Iterator[str]:
-    """A branch as lines, those below it indented."""
+    """A branch as lines, with the branches below it indented."""
     yield branch.text
     for n, each in enumerate(branch.below, 1):
         is_last = n == len(branch.below)

@@ -9,7 +9,7 @@ SOURCES = re.compile(r" \([^()]*(?:\([^()]*\)[^()]*)*\)$")  # the brackets at th
 
 
 def rendered(markdown: str) -> Text:
-    """Headings, bullets, code and sources without their marks, in styles instead."""
+    """Headings, bullets, code and sources, styled instead of marked up."""
     text, fenced = Text(), False
     for line in markdown.split("\n"):
         is_fence = line.startswith("```")

@@ -66,7 +66,7 @@ def said(reply: "SayReply") -> Iterator[Block]:
     elif reply.reached:
         yield f"sent to {', '.join(map(one_line, reply.reached))}"
     else:
-        yield "Nobody else is here; who comes later does not hear it."
+        yield "Nobody else is here; sessions that begin later do not get it."
 
 
 def heard(reply: "HearReply") -> Iterator[Block]:
@@ -75,7 +75,7 @@ def heard(reply: "HearReply") -> Iterator[Block]:
     for one in reply.messages:
         yield f"{one.name} ({_ago(one.at)}): {one.text}"
     if reply.left:
-        yield f"{reply.left} more wait."
+        yield f"{reply.left} more are unread."
 
 
 def _ago(at: float) -> str:

@@ -32,7 +32,7 @@ def init(reply: "InitReply") -> Iterator[Block]:
 
 
 def install_client(reply: "InstallReply") -> Iterator[Block]:
-    would = "would be " if reply.diff else ""  # only a try has one
+    would = "would be " if reply.diff else ""  # only a dry run has a diff
     yield f"{would}{reply.state}: {reply.path}"
     yield from (reply.diff,) if reply.diff else ()
     yield from (reply.next,) if reply.next else ()
@@ -78,7 +78,7 @@ def _dossier(found: "DossierFound") -> str:
 
 
 def _explained(path: "Explained") -> Iterator[tuple[str, str]]:
-    """Why this would happen to a path: what a person would look up, in that order."""
+    """Why this would happen to a path, in the order in which a person would look it up."""
     yield "project", path.project or "none: no folder above it contains .project or .git"
     yield "by", f"{_by(path)}" if path.gates or path.broken else "no gates file: nothing is gated"
     if path.broken is not None:

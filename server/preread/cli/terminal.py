@@ -65,7 +65,7 @@ class Bar(NamedTuple):
         return Measurement(BAR_WIDTH, BAR_WIDTH)
 
 
-class Place(NamedTuple):
+class FileLines(NamedTuple):
     """A file and the line ranges that matter.
 
     To fit, the path is shortened in its middle, and the last ranges are left out.
@@ -105,7 +105,7 @@ class Place(NamedTuple):
         return Measurement(min(whole, 16), whole)
 
 
-class Cut(NamedTuple):
+class Truncated(NamedTuple):
     """A text on one line, cut off at its end."""
 
     text: str
@@ -157,10 +157,10 @@ class Table(NamedTuple):
     """Rows under column names; the last column may have long texts."""
 
     columns: tuple[str, ...]
-    rows: Sequence[tuple[str | Bar | Place | Cut, ...]]
+    rows: Sequence[tuple[str | Bar | FileLines | Truncated, ...]]
 
 
-class Points(NamedTuple):
+class BulletList(NamedTuple):
     """A heading with texts under it, each with its source."""
 
     heading: str
@@ -180,7 +180,7 @@ class Markdown(NamedTuple):
     text: str
 
 
-Block = str | Table | Points | Marked | Markdown
+Block = str | Table | BulletList | Marked | Markdown
 MARKS = {
     "ok": "green", "warn": "yellow", "warning": "yellow", "note": "yellow", "fail": "bold red",
     "error": "bold red", "degraded": "yellow", "partial": "yellow", "hint": "cyan",
@@ -202,7 +202,7 @@ def _plain(block: Block) -> str:
             for row in rows
         )
         return "\n".join(line.rstrip() for line in aligned)
-    if isinstance(block, Points):
+    if isinstance(block, BulletList):
         texts = (f"- {text} ({source})" if source else f"- {text}" for text, source in block.rows)
         return "\n".join((clean(block.heading), *map(one_line, texts)))
     return clean(block if isinstance(block, str) else "".join(block))
@@ -248,7 +248,7 @@ def _grid(block: Table) -> "RenderableType":
     return grid
 
 
-def _list(block: Points) -> "RenderableType":
+def _list(block: BulletList) -> "RenderableType":
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text

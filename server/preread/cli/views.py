@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from preread.operations.wrong import WrongReply
 
 FIELD = re.compile(r"`(\w+)`")
-
-
 LOADS = ("context.load", "context.extend")
 # What these print is quoted from the project.
 QUOTING = (
@@ -90,7 +88,7 @@ def load(reply: "LoadReply") -> Iterator[Block]:
 
 
 def as_options(text: str) -> str:
-    """A message with the fields of a request as they are given on the command line."""
+    """A message with a request's fields written as options of the command line."""
     from preread.operations.load import LoadRequest
 
     fields = set(LoadRequest.model_fields) - {"feature"}
@@ -146,7 +144,7 @@ def status(reply: "StatusReply") -> Iterator[Block]:
 
 
 def _last_run(run: "RunRecord") -> Iterator[Block]:
-    """How the last build went: who drafted, what it took, what did not check out and why."""
+    """How the last build went: who drafted it, what it took, and what did not check out."""
     outcome, stats = run.outcome, run.stats
     counts = f"{counted(stats.facts, 'fact')}, {stats.dropped} dropped, {stats.cut} cut"
     yield f"last run: {run.status or 'unknown'}, {counts}"
@@ -225,7 +223,7 @@ def workflow(reply: "StateReply") -> Iterator[Block]:
         yield from (f"  lacks: {condition}" for condition in found.left)
         yield f"  next: {found.next}"
     if not reply.features:
-        yield "No feature was begun yet. There are these workflows:"
+        yield "No feature has been started yet. The workflows are:"
         yield from (f"  {name}: {doc}" for name, doc in reply.workflows.items())
 
 

@@ -35,7 +35,7 @@ def _row(one: "Worktree") -> tuple[str, ...]:
 def compared(reply: "Compared") -> Iterator[Block]:
     yield from reply.commits
     yield from (f"not committed: {path}" for path in reply.uncommitted)
-    yield f"\n{reply.diff}" if reply.diff else "No file of git's has changed."
+    yield f"\n{reply.diff}" if reply.diff else "No tracked file has changed."
     if reply.truncated:
         yield "… the rest was cut off."
 

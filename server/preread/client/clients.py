@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Connection:
-    """One project, by one of the transports."""
+    """One project over one of the transports."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class _Connection:
 
     @classmethod
     def over_http(cls, url: str, token: str, *, namespace: str = "") -> "Self":
-        """A client of a daemon, with a token of `preread token new`."""
+        """A client of a daemon, with a token from `preread token new`."""
         return cls(transport=transports.http(url, token, namespace))
 
     @classmethod
     def over_websocket(cls, url: str, token: str, *, namespace: str = "") -> "Self":
-        """A client of a daemon over one WebSocket, with a token of `preread token new`."""
+        """A client of a daemon over one WebSocket, with a token from `preread token new`."""
         return cls(transport=transports.websocket(url, token, namespace))
 
     @classmethod
@@ -66,9 +66,9 @@ class _Connection:
 
 
 class AsyncClient(_Connection, AsyncOperations):
-    """Preread on one project, to be entered with `async with`.
+    """Preread on one project; enter it with `async with`.
 
-    Without a `transport`, operations run in this process. `environ` are its variables.
+    Without a `transport`, operations run in this process, with the variables of `environ`.
     """
 
     _send: Send | None = None
@@ -89,7 +89,7 @@ class AsyncClient(_Connection, AsyncOperations):
         return await self._send(state)
 
     async def _call(self, name: str, params: dict[str, Any]) -> "Model":
-        """The reply of one operation, whole. Raises PrereadError."""
+        """The complete reply of one operation. Raises PrereadError."""
         calls = _conversation(name, params)
         state = next(calls)
         while True:
@@ -142,8 +142,8 @@ def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, Sta
     operation = REGISTRY[name]
     given = {key: value for key, value in params.items() if value is not None}
     state: State = {"method": name, "params": given}
-    # It wants all pages, and each costs a call of its own.
-    options: State = {"limit": paging.MOST} if operation.pages else {}
+    # All pages are fetched, and each costs a call.
+    options: State = {"limit": paging.MAX_LIMIT} if operation.pages else {}
     if options:
         state["options"] = options
     items: dict[str, list[object]] = {field: [] for field in operation.paged}
@@ -177,7 +177,7 @@ def _result(done: State) -> dict[str, Any]:
 
 
 def _reply(model: "type[Model]", result: dict[str, Any]) -> "Model":
-    """A reply from its JSON data, in which what is null was left out."""
+    """A reply from its JSON data, which omits fields that are null."""
     from pydantic import ValidationError
 
     try:

@@ -21,7 +21,7 @@ State = dict[str, Any]
 
 
 class Conversation:
-    """The calls and answers on a connection."""
+    """The calls and answers on one connection."""
 
     def __init__(self, connection: "ClientConnection", where: str) -> None:
         self._connection, self._where = connection, where

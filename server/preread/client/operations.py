@@ -1,4 +1,4 @@
-"""Operations as methods, by their names; `operations.pyi` says which, made from the registry."""
+"""Operations as methods, by name; `operations.pyi`, made from the registry, has their types."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +43,7 @@ def method(name: str, call: Call) -> Callable[..., Any]:
 
     if name not in REGISTRY:
         raise AttributeError(f"there is no operation {name!r}")
-    first = by_place(name)
+    first = positional_params(name)
 
     def run(*values: object, **params: object) -> Any:  # noqa: ANN401 - any reply
         if len(values) > len(first):
@@ -57,7 +57,7 @@ def method(name: str, call: Call) -> Callable[..., Any]:
     return run
 
 
-def by_place(name: str) -> tuple[str, ...]:
+def positional_params(name: str) -> tuple[str, ...]:
     """The positional params of an operation: those of the command line, and required ones."""
     from preread.operations import REGISTRY
 

@@ -19,7 +19,6 @@ Era = Literal["auto", "legacy", "2026-07-28"]
 
 def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
     """Runs operations in this process, as a person's command line does."""
-
     folder = Path(project).absolute()
 
     @asynccontextmanager
@@ -30,7 +29,7 @@ def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
         from preread.unchanged import Unchanged
 
         async with Jobs() as jobs:
-            context = Context(folder, environ, jobs, Caller(None, _nobody), unchanged=Unchanged())
+            context = Context(folder, environ, jobs, Caller(None, _discard), unchanged=Unchanged())
 
             async def send(state: State) -> State:
                 done = await shared_state.perform(REGISTRY, context, state, "client")
@@ -41,7 +40,7 @@ def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
     return opened
 
 
-async def _nobody(message: str, done: float, total: float) -> None:
+async def _discard(message: str, done: float, total: float) -> None:
     """Discard progress."""
 
 
@@ -53,10 +52,9 @@ def stdio(
 ) -> Transport:
     """Starts `preread mcp`, or another command, and talks MCP with it.
 
-    It counts as an agent: what is for people, and effects that the settings do not allow, are
-    refused. `era` is the protocol's version, if it has to be a certain one.
+    The client counts as an agent: operations for people, and effects that the settings do not
+    allow, are refused. `era` requires a certain version of the protocol.
     """
-
     folder = str(Path(project).absolute())
 
     @asynccontextmanager
@@ -89,7 +87,7 @@ def stdio(
 def http(url: str, token: str = "", namespace: str = "", socket: str | None = None) -> Transport:
     """Calls a daemon. `namespace` is a project's folder, or the name of an allowed one.
 
-    Over a Unix `socket`, the host in the URL means nothing. The token's scope, or for a socket the
+    Over a Unix `socket`, the host in the URL is ignored. The token's scope, or for a socket the
     settings, say what is allowed.
     """
 
@@ -121,7 +119,7 @@ def http(url: str, token: str = "", namespace: str = "", socket: str | None = No
 
 
 def websocket(url: str, token: str = "", namespace: str = "") -> Transport:
-    """Calls a daemon over one connection, as `http` does over many."""
+    """Calls a daemon like `http`, but over a single connection."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Send]:
@@ -172,7 +170,7 @@ def _unreachable(program: str, error: Exception) -> PrereadError:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     message = f"{program} did not start as an MCP server: {error}."
-    return PrereadError("E_SERVER", message, "What it says on standard error may tell why.")
+    return PrereadError("E_SERVER", message, "Its standard error output may say why.")
 
 
 async def _sent(client: "Client", state: State) -> State:

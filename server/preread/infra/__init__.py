@@ -1,1 +1,1 @@
-"""Infrastructure that knows nothing of dossiers: files, processes, database, secrets, templates."""
+"""Infrastructure that knows nothing about dossiers: files, processes, databases, secrets."""

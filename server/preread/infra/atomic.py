@@ -19,8 +19,6 @@ REASONS = {
     errno.EACCES: "permission denied",
     errno.EPERM: "not permitted",
 }
-
-
 FILE_MODE = 0o644  # dossiers are ordinary files
 
 
@@ -40,7 +38,7 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents, unless they exist. Raises E_WRITE, like all these do."""
+    """Create a folder and its parents, unless they exist. Raises E_WRITE, like all of these."""
     with write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
 
@@ -64,8 +62,11 @@ def write(path: Path, data: bytes, *, durable: bool = False, mode: int = FILE_MO
         sync_folder(path.parent)
 
 
-def parts(folder: Path, name: str = "") -> list[Path]:
-    """What killed writers left in a folder, of all files or of one. Raises Unreadable."""
+def leftover_parts(folder: Path, name: str = "") -> list[Path]:
+    """The temporary files that killed writers left in a folder, of all files or of one.
+
+    Raises Unreadable.
+    """
     start = f".{name}." if name else "."
     found = names_in(folder)
     return [folder / one for one in found if one.startswith(start) and one.endswith(".part")]
@@ -79,9 +80,9 @@ def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk has a folder's names: after a power cut, no rename before is undone.
+    """Wait until a folder's entries are on the disk, so that a power cut undoes no earlier rename.
 
-    File systems that cannot do that for folders are left alone.
+    Does nothing on file systems that cannot do that for folders.
     """
     flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
     if not hasattr(os, "O_DIRECTORY"):

@@ -19,11 +19,11 @@ from preread.layout import Layout
 T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
-CACHE_KIB = 64 * 1024  # at most, where a graph of 100,000 facts is written; by default 2 MiB
-LOOKS = 5  # attempts before a file counts as not writable
+CACHE_KIB = 64 * 1024  # at most, for writing a graph of 100,000 facts; SQLite's default is 2 MiB
+ATTEMPTS = 5  # before a file counts as not writable
 # What a damaged database makes SQLite or the reader of a row raise.
 DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error)
-STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
+STEPS = 10_000  # of SQLite's virtual machine between two checks: about 0.1 ms
 # A file in place of a folder is as bad as a folder that is read-only.
 HINT = (
     "Free some disk space or fix the permissions, then try again. The file may be deleted: it is "
@@ -111,11 +111,11 @@ CREATE TRIGGER origins_update AFTER UPDATE ON origins
 CREATE TRIGGER origins_delete AFTER DELETE ON origins
     BEGIN UPDATE editions SET number = number + 1; END;
 """
-VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself
+VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema
 
 
 class Place(NamedTuple):
-    """The place of a project's database, and of its locks."""
+    """Where a project's database and its locks are."""
 
     folder: Path
 
@@ -130,12 +130,12 @@ class Place(NamedTuple):
 def place(layout: Layout) -> Place:
     """The project's cache folder; if that cannot be written or locked, one in the person's caches.
 
-    The same before there is a `.project`: a question makes no folder a project. Raises E_WRITE if
-    that one cannot be written either.
+    The latter is also used before there is a `.project`, because a question must not make a folder
+    a project. Raises E_WRITE if that one cannot be written either.
     """
     own = Place(layout.cache)
     try:
-        if os.path.lexists(layout.project) and _can_be_used(_made(own)):
+        if os.path.lexists(layout.project) and _can_be_used(_created(own)):
             return own
     except OSError as error:
         if error.errno not in READ_ONLY:
@@ -151,7 +151,7 @@ def place(layout: Layout) -> Place:
     return private
 
 
-def _made(place: Place) -> Place:
+def _created(place: Place) -> Place:
     place.lock("_db").parent.mkdir(parents=True, exist_ok=True)
     return place
 
@@ -162,8 +162,8 @@ def _can_be_used(place: Place) -> bool:
 
 
 def _is_writable_or_absent(path: Path) -> bool:
-    """Checks twice if in doubt: SQLite adds and removes its journals as connections come and go."""
-    return any(os.access(path, os.W_OK) or not path.exists() for _ in range(LOOKS))
+    """Checks again if in doubt: SQLite adds and removes its journals as connections come and go."""
+    return any(os.access(path, os.W_OK) or not path.exists() for _ in range(ATTEMPTS))
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -195,8 +195,9 @@ def _is_intact(path: Path) -> bool:
 
 
 def has_schema(connection: sqlite3.Connection, schema: str) -> bool:
-    """Whether the statements of a schema are stored as they were: one flipped bit renames a column,
-    or makes the statement no text any more.
+    """Whether a schema's statements are stored unchanged.
+
+    One flipped bit can rename a column, or turn a statement into invalid text.
     """
     with closing(sqlite3.connect(":memory:")) as fresh:
         fresh.executescript(schema)
@@ -215,10 +216,9 @@ def is_sound(connection: sqlite3.Connection) -> bool:
 def _recreate(place: Place, damaged: int = 0) -> None:
     """Put an empty database in place, unless another process has just done so.
 
-    `damaged` is the inode of a file whose content is surely damaged, although its pages are intact.
-
-    It is created next to the old one, because a database that another process has open cannot be
-    switched to WAL.
+    `damaged` is the inode of a file whose content is certainly damaged, although its pages are
+    intact. The new one is created next to the old one, because a database that another process has
+    open cannot be switched to WAL.
     """
     with atomic.write_errors(place.db), FileLock(place.lock("_db"), timeout=LOCK_SECONDS):
         inode = place.db.stat().st_ino if place.db.exists() else 0
@@ -241,7 +241,7 @@ def _journals(path: Path) -> tuple[Path, ...]:
 
 
 def is_damaged(layout: Layout) -> bool:
-    """Whether there is a database and its content is damaged; one in use by others is not."""
+    """Whether the database exists and is damaged; one that is locked by others does not count."""
     path = place(layout).db
     try:
         return path.exists() and not _is_intact(path)
@@ -257,7 +257,7 @@ def rebuild(layout: Layout) -> None:
 
 
 class _Shared(NamedTuple):
-    """A connection that stays open for a while, and the project whose database it is of."""
+    """A connection that stays open for a while, and its project."""
 
     layout: Layout
     connection: sqlite3.Connection
@@ -273,9 +273,8 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     database cannot be written or stays locked. Errors in the SQL are raised as they are.
     """
     if (shared := _SHARED.get()) is not None and shared.layout == layout:
-        with suppress(
-            *DAMAGE, PrereadError
-        ):  # else a separate connection, which repairs the database
+        # If that fails, use a connection of its own, which repairs the database.
+        with suppress(*DAMAGE, PrereadError):
             return work(shared.connection)
     found = place(layout)
     with operational_errors(found.db, HINT):
@@ -291,9 +290,9 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
 
 @contextmanager
 def shared(layout: Layout) -> Iterator[None]:
-    """Within this, every `use` of the project's database has the same connection.
+    """Within the block, every `use` of the project's database has the same connection.
 
-    For many small uses: to open a connection takes as long as 20 look-ups.
+    For many small uses: opening a connection takes as long as 20 look-ups.
     """
     with ExitStack() as stack:
         with suppress(*DAMAGE, PrereadError):  # each use will report the error
@@ -313,9 +312,10 @@ def healing(
     work: Callable[[sqlite3.Connection], T],
     heal: Callable[[bool], object],
 ) -> T:
-    """Run `work` on a connection; if the database is damaged, again after `heal`.
+    """Run `work` on a connection; if the database is damaged, run it again after `heal`.
 
-    `heal` gets whether the damage is certain. Damaged rows can be anything: no text, no JSON.
+    `heal` is told whether the damage is certain. Damaged rows can hold anything, even invalid text
+    or JSON.
     """
     try:
         with closing(connect()) as connection:

@@ -1,7 +1,7 @@
 """A small embedding model that ships in a package: texts become vectors.
 
-The model is a table of word vectors, 256 numbers for each part of a word. It is there with the
-extra `preread[meaning]`; the numbers stay on this machine.
+The model is a table of word vectors, 256 numbers for each part of a word. The extra
+`preread[meaning]` installs it; texts and vectors stay on this machine.
 """
 
 from functools import cache
@@ -30,7 +30,7 @@ class Model:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
-        # Only the package's files are used: its code fetches models and imports its own library.
+        # Only the package's files are used: its code downloads models and imports its own library.
         spec = find_spec("wordllama")
         folder = Path(next(iter(spec.submodule_search_locations or ()))) if spec else Path()
         tokenizer = folder / "tokenizers" / "l2_supercat_tokenizer_config.json"

@@ -1,4 +1,4 @@
-"""The secret values in a project's `.env` files, found on disk because git mostly ignores them."""
+"""The secret values in a project's `.env` files, found on disk because git usually ignores them."""
 
 import os
 import re
@@ -26,7 +26,7 @@ _SECRET_NAME = re.compile(
     r"(?i).*(?:pass(?:wor[dt]|wd|phrase)?|pwd|secret|token|credentials?"
     r"|(?:api|secret|private|access|encryption|signing|account|auth)_?key)(?:_?base|_?\d+)?"
 )
-_COMMON = re.compile(r"(?i)passw|^test|1234")  # in passwords that are no secret
+_COMMON = re.compile(r"(?i)passw|^test|1234")  # in passwords that are not secret
 _WORD = re.compile(r"[A-Za-z]+")
 _PLAIN = re.compile(
     r"[\d\s.,:/+%TZ-]+|[.~]{0,2}/[\w./ @-]*|[A-Za-z]:\\[\w.\\ -]*|\w[\w.+-]*@[\w-]+\.[\w.-]+"
@@ -36,7 +36,7 @@ _PARTS = re.compile(r"[\s,;:\"'{}()&?=@/|<>\[\]]+")
 
 
 def secret_values(root: Path) -> tuple[str, ...]:
-    """Values in `.env` files, without those in their examples and those of ordinary text."""
+    """The secret values in `.env` files, without those that their examples also contain."""
     files = _env_files(root)
     examples = "\n".join(_text(path) for path, is_example in files if is_example)
     found: dict[str, None] = {}
@@ -55,7 +55,7 @@ def _env_files(root: Path) -> list[tuple[str, bool]]:
     """
     found: list[tuple[str, bool]] = []
     folders, seen = [str(root)], 0
-    for folder in folders:  # it grows during the loop
+    for folder in folders:  # the list grows during the loop
         is_env_folder = ENV_FOLDER in f"{folder[len(folders[0]) :]}/"
         for entry in _entries(folder):
             seen += 1

@@ -1,9 +1,9 @@
 """Folders whose changes the kernel queues (Linux); the queue is polled.
 
 Unlike a watcher that is notified after a while, the queue has a change as soon as the call that
-made it returns. Changes that are not made through this machine's kernel are in no queue, so only
-file systems of this machine are taken. Not reported: a change through another hard link, or through
-memory that was mapped, until the file is closed.
+made it returns. It has only changes made through this machine's kernel, so only local file systems
+are watched. Not reported: a change through another hard link, or through mapped memory until the
+file is closed.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import sys
 import weakref
 from collections.abc import Collection, Iterable, Mapping
 
-# From <sys/inotify.h>: what is asked for.
+# From <sys/inotify.h>: the events to report.
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0xC0, 0x100, 0x200
 _DELETE_SELF, _MOVE_SELF, _ONLYDIR = 0x400, 0x800, 0x1000000
 _WANTED = (
@@ -43,7 +43,7 @@ class Folders:
         self._names: dict[int, Collection[str] | None] = {}
 
     def add(self, wanted: Wanted) -> None:
-        """Queue what changes in these folders from now on. Raises OSError, also for one of them."""
+        """Queue what changes in these folders from now on. Raises OSError if it cannot."""
         for folder, names in wanted.items():
             watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), _WANTED)
             # Names are only added, because another thread may watch other names in the same folder.
@@ -86,7 +86,7 @@ class Folders:
 def is_local(folders: Iterable[str]) -> bool:
     """Whether all folders are on one local disk, so that this kernel sees every change.
 
-    Raises OSError for a folder that is not there.
+    Raises OSError for a folder that does not exist.
     """
     if sys.platform != "linux":
         return False

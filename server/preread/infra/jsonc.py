@@ -20,7 +20,9 @@ def with_entry(text: str, keys: tuple[str, ...], value: object) -> str:
             return _added(text, node, key, value, depth + 1)
         found = pair.child_by_field_name("value")
         if depth == len(keys) - 1 and found is not None:
-            return _cut(text, found.start_byte, found.end_byte, _written(value, depth + 1, text))
+            return _replaced(
+                text, found.start_byte, found.end_byte, _written(value, depth + 1, text)
+            )
         node = _object(found)
     raise ValueError("no keys")
 
@@ -30,17 +32,17 @@ def without_entry(text: str, keys: tuple[str, ...]) -> str:
 
     Raises ValueError.
     """
-    node, way = _root(text), []
+    node, parents = _root(text), []
     for key in keys:
         pair = _pair(node, key)
         if pair is None:
             return text
-        way.append((node, pair))
-        if len(way) < len(keys):
+        parents.append((node, pair))
+        if len(parents) < len(keys):
             node = _object(pair.child_by_field_name("value"))
-    node, pair = way.pop()
-    while way and len(_pairs(node)) == 1:
-        node, pair = way.pop()
+    node, pair = parents.pop()
+    while parents and len(_pairs(node)) == 1:
+        node, pair = parents.pop()
     return _removed(text, node, pair)
 
 
@@ -64,7 +66,7 @@ def is_empty(text: str) -> bool:
 
 
 def _root(text: str) -> "Node":
-    """The outermost object, as JavaScript's grammar reads it: comments and last commas are fine."""
+    """The outermost object, parsed as JavaScript: comments and trailing commas are allowed."""
     import tree_sitter
     import tree_sitter_javascript
 
@@ -110,7 +112,7 @@ def _written(value: object, depth: int, text: str) -> str:
 
 
 def _indent(text: str) -> str:
-    """What the file indents by."""
+    """One step of the file's indentation."""
     for line in text.split("\n"):
         bare = line.lstrip(" \t")
         if bare.startswith('"') and len(bare) < len(line):
@@ -124,11 +126,11 @@ def _added(text: str, node: "Node", key: str, value: object, depth: int) -> str:
     step, at = _indent(text), node.start_byte + 1
     one = f"\n{step * depth}{json.dumps(key)}: {_written(value, depth, text)}"
     if _pairs(node):
-        return _cut(text, at, at, f"{one},")
+        return _replaced(text, at, at, f"{one},")
     rest = text.encode()[at - 1 : node.end_byte - 2]  # a comment in an empty object stays
     is_blank = not rest.strip()
     end = node.end_byte - 1 if is_blank else at
-    return _cut(text, at, end, f"{one}\n{step * (depth - 1)}" if is_blank else one)
+    return _replaced(text, at, end, f"{one}\n{step * (depth - 1)}" if is_blank else one)
 
 
 def _removed(text: str, node: "Node", pair: "Node") -> str:
@@ -149,7 +151,7 @@ def _removed(text: str, node: "Node", pair: "Node") -> str:
     return (data[:start] + data[end:]).decode()
 
 
-def _cut(text: str, start: int, end: int, new: str) -> str:
+def _replaced(text: str, start: int, end: int, new: str) -> str:
     """The text with a span of the parsed bytes replaced; one bracket was added in front."""
     data = text.encode()
     return (data[: start - 1] + new.encode() + data[end - 1 :]).decode()

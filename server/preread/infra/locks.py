@@ -1,4 +1,4 @@
-"""Locks between processes, also on file systems that have none (NFS, some of FUSE)."""
+"""Locks between processes, even on file systems without locks (NFS, some FUSE ones)."""
 
 import errno
 from functools import cache
@@ -18,10 +18,10 @@ LEASE_SECONDS = 60.0
 
 
 class FileLock:
-    """A lock of the OS, which ends with its holder; else a lease, a file that its holder renews.
+    """A lock of the OS, which ends with its holder, or else a lease: a file that its holder renews.
 
-    Not reentrant. `timeout` is in seconds, and a negative one waits for ever. Raises
-    filelock.Timeout, which is a TimeoutError, and OSError.
+    Not reentrant. `timeout` is in seconds; a negative one waits forever. Raises filelock.Timeout,
+    which is a TimeoutError, and OSError.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class FileLock:
 
 
 def are_supported(folder: Path) -> bool:
-    """Whether the file system of a folder has locks; SQLite needs them."""
+    """Whether a folder's file system has locks, which SQLite needs."""
     try:
         return _are_supported(folder.stat().st_dev, folder)
     except OSError:  # nothing can be written there, which the first write reports

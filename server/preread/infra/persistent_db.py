@@ -52,7 +52,7 @@ class PersistentDatabase:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold a lock of ours if SQLite has none on this file system."""
+        """Hold a lock of our own if the file system has none that SQLite can use."""
         if self._is_lockable():
             yield
             return
@@ -62,7 +62,7 @@ class PersistentDatabase:
             yield
 
     def _is_lockable(self) -> bool:
-        """Whether SQLite can lock it; a read-only file needs no lock."""
+        """Whether SQLite can lock the file; a read-only one needs no lock."""
         folder = self.path.parent
         return not os.access(folder, os.W_OK) or are_supported(folder)
 

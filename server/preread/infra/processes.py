@@ -6,12 +6,12 @@ from pathlib import Path
 from preread.errors import Unreadable
 from preread.infra.reading import plain_bytes
 
-CLOCK_SLACK = 5.0  # seconds by which the time of a start may differ between two readings
+CLOCK_SLACK = 5.0  # seconds by which a start time may differ between two readings
 PROC = Path("/proc")
 START = 19  # of /proc/<pid>/stat behind the name: field 22, in clock ticks since the system booted
 
 # When a process started. On Linux, a text that does not change when the clock is set: the boot's id
-# and the clock ticks since then. Elsewhere, and in what older versions noted, epoch seconds.
+# and the clock ticks since then. Elsewhere, and in records of older versions, epoch seconds.
 Born = str | float
 
 
@@ -28,7 +28,7 @@ def lives(pid: int, since: Born) -> bool:
 
 
 def _ticks(pid: int) -> str:
-    """Empty without such a process, and on systems other than Linux."""
+    """The boot's id and the ticks at the start; empty without such a process, or not on Linux."""
     with suppress(Unreadable, IndexError):  # its file can disappear before it is read
         boot = plain_bytes(PROC / "sys/kernel/random/boot_id") or b""
         _, _, fields = (plain_bytes(PROC / str(pid) / "stat") or b"").rpartition(b")")
@@ -37,7 +37,7 @@ def _ticks(pid: int) -> str:
 
 
 def _seconds(pid: int) -> float:
-    """0 without such a process."""
+    """The start in epoch seconds; 0 if there is no such process."""
     import psutil
 
     try:

@@ -3,8 +3,8 @@
 Four things give such a text away, whatever it asks for. It sets earlier instructions aside; it
 speaks to a program that reads it rather than to a person; it forges the marks by which a program
 tells its instructions from its input; or it wants something kept from the user. Orders to people
-("run the tests first") do not count. Quoted text is fenced wherever it is shown, so a miss does
-no harm; a text that is found here is not repeated at all.
+("run the tests first") do not count. Quoted text is fenced wherever it is shown, so that a miss
+does no harm; a text that is found here is not shown at all.
 """
 
 import re
@@ -16,8 +16,8 @@ _ASSISTANT = (
     r"(?:ais?|llms?|assistants?|agents?|(?:language )?models?|copilots?|chat-?bots?|bots?"
     r"|claude(?: code)?|chat-?gpt|gpt-?\d?|gemini|codex|cursor)"
 )
-# Who can be told something: many of them, or a product. Code says "the LLM" and "the agent" of its
-# own parts, and what these must do is a description.
+# Readers that a text can address: several of them, or a product. Code calls its own parts "the LLM"
+# and "the agent", and what these must do is a description.
 _READERS = (
     r"(?:(?:ai|coding|llm|autonomous)[ -](?:agents|assistants|models|systems|bots|tools)"
     r"|ais|llms|(?:large )?language models|assistants|claude(?: code)?|chat-?gpt|gpt-?\d|copilot"
@@ -114,7 +114,7 @@ _SPACE = re.compile(r"[\s_*#>/\\-]+|\.(?=\w)")
 
 # Not before the rest of a path: `tests/curl/test_a.py` and `eval.md` name files.
 _NO_PATH = r"(?!(?!\.exe\b)[\w-]*(?:/|\.\w))"
-# In words that no source proves: what a reader might obey. Each can be quoted, and is checked then.
+# In words that no source proves: what a reader might obey. A quote of it is allowed, and checked.
 _OWN = re.compile(
     r"(?i)\bhttps?://|\b(?:rm -\w+|(?:bash|sh) -c|powershell|pip install|docker run"
     r"|git (?:push|commit|reset|checkout|clone|config)|npm (?:publish|install|i))\b"
@@ -122,23 +122,23 @@ _OWN = re.compile(
     r"|\byour (?:tools?|rules|instructions|permissions?|prompt|guidelines|settings)\b"
     r"|\b(?:bash|write|edit|webfetch|task) tool\b"
 )
-# How tests are run, in double quotes: variables, a runner that is computed (`project.runners`), and
-# its arguments, without anything of a shell's outside single quotes.
+# A test command in double quotes: variables, a runner that is computed (`project.runners`), and its
+# arguments, without shell syntax outside single quotes.
 _RUN = re.compile(
     r"\"(?P<variables>(?:[A-Z_][A-Z0-9_]*=(?:'[^'\"]*'|[^\s\"'`;|&<>$]*) )*)"
     r"(?:npx (?:vitest run|vp test run|playwright test|jest|mocha|ava|tap|jasmine|cypress run"
     r"|tsd|tstyche|react-scripts test)|(?:bun|deno|go) test|node --test)"
     r"(?P<arguments>(?: (?:'[^'\"]*'|[^\"'`;|&<>$\n])*)?)\""
 )
-_HARMLESS = re.compile(  # of its arguments: addresses of this machine, and folders
+_HARMLESS = re.compile(  # among its arguments: addresses of this machine, and folders
     r"\bhttps?://(?:localhost|127\.0\.0\.1)(?::\d+)?(?![\w.@:-])|(?<!\S)\./[\w./-]+"
 )
 
 
 def found(text: str) -> str:
-    """The part of a text that instructs an assistant; empty if there is none.
+    """How a text instructs an assistant, like "forges a prompt"; empty if it does not.
 
-    A name is read as the words it is made of. Only the start of a long text is looked at.
+    Names are also read as separate words. Only the start of a long text is checked.
     """
     text = text[:MAX_TEXT]
     if not _may_have_any(same_case(text)):
@@ -151,23 +151,23 @@ def found(text: str) -> str:
 
 
 def same_case(text: str) -> str:
-    """A text as a pattern sees it that ignores case: for that, a Turkish i is an i as well."""
+    """A text as patterns that ignore case see it: for them, a Turkish i is an i, too."""
     if not text.isascii():
         text = text.translate(_DOTS).casefold()
     return text.lower()
 
 
 def _may_have_any(text: str) -> bool:
-    """Looked up word by word: ten times as fast as one pattern of them all."""
+    """Whether any pattern could match. Word by word is ten times as fast as one large pattern."""
     return any(word in text for word in _NEEDED) or _AI.search(text) is not None
 
 
 def in_own_words(text: str) -> str:
-    """The part of a fact's own words that a reader might take for an order; empty for none."""
+    """The part of a fact's own words that a reader might take for an order; empty if none."""
     match = _OWN.search(_RUN.sub(_rest_of_run, text))
     return match[0] if match else ""
 
 
 def _rest_of_run(match: re.Match[str]) -> str:
-    """What is left to look at of how tests are run: all but the runner and harmless arguments."""
+    """What is left to check of a test command: all but the runner and harmless arguments."""
     return _HARMLESS.sub(" ", f'"{match["variables"]} {match["arguments"]}"')

@@ -1,4 +1,4 @@
-"""Read regular files: never through a link, never waiting for a pipe. Unreadable is not absent.
+"""Read regular files: never through a link, never waiting for a pipe. Unreadable is not missing.
 
 No other module of the package opens files of a project.
 """
@@ -52,7 +52,7 @@ def plain_bytes(
 
 
 def chunks(path: Path | str, size: int) -> Iterator[bytes]:
-    """The bytes of a regular file in parts of this size; none where `plain_bytes` is None.
+    """The bytes of a regular file in parts of this size; none if `plain_bytes` would be None.
 
     Raises Unreadable.
     """
@@ -69,7 +69,7 @@ def opened(path: Path | str, *, follows_links: bool = False) -> Iterator[IO[byte
             descriptor = None
         else:
             descriptor = os.open(path, _LINKED if follows_links else _PLAIN)
-    except ValueError:  # no name of a file
+    except ValueError:  # not a possible file name
         descriptor = None
     except OSError as error:
         if error.errno not in ABSENT:

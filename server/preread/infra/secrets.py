@@ -11,7 +11,7 @@ __all__ = ["Credentials", "is_env_file"]
 
 
 class Credentials:
-    """The secrets of one project. Each check makes a new one, because `.env` files change."""
+    """The secrets of one project. Each check creates a new object, because `.env` files change."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -28,14 +28,14 @@ class Credentials:
         return "value of a .env file" if any(value in text for value in self.values) else ""
 
     def hidden(self, text: str) -> str:
-        """A text with its secrets replaced; all of it if they cannot be separated from it."""
+        """A text with its secrets replaced, or all of it if they cannot be separated from it."""
         for value in self.values:
             text = text.replace(value, HIDDEN)
         text = redacted(text)
         return HIDDEN if self.found(text) else text
 
     def without(self, text: str) -> str:
-        """A text less its lines with secrets; empty when a secret spans several lines."""
+        """A text without its lines that contain secrets; empty if a secret spans several lines."""
         if not text or not self.found(text):
             return text
         kept = "\n".join(line for line in text.split("\n") if not self.found(line))

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-GRACE_SECONDS = 10.0  # after the deadline, in which a build that can be stopped has ended
+GRACE_SECONDS = 10.0  # after the deadline; a build that can be stopped has ended by then
 BEAT_SECONDS = 1.0
 STDERR = 2
 _deadlines: dict[int, float] = {}  # by time.monotonic()
@@ -23,9 +23,9 @@ _changes = threading.Lock()
 
 @contextmanager
 def guarded(deadline: float) -> Iterator[None]:
-    """Guard the block: while the interpreter runs, it may take as long as it likes.
+    """Guard the block. While the interpreter runs, the block may take as long as it likes.
 
-    Else the process ends with status 1, after writing to standard error what its threads are doing.
+    Otherwise, the process ends with status 1 after writing its threads' stacks to standard error.
     """
     number = next(_numbers)
     with _changes:
@@ -60,8 +60,8 @@ def _postpone() -> None:
 def handle_once(number: int, handler: Callable[[int, object], object]) -> None:
     """Handle a signal once; if it comes again before the handler has run, it ends the process.
 
-    A handler that runs has to set itself again. Where the C library has no handlers for one
-    signal, the handler stays.
+    A handler that runs has to set itself again. If the C library has no one-shot handlers, the
+    handler stays.
     """
     import ctypes
 

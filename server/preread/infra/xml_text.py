@@ -10,5 +10,5 @@ UNFIT = re.compile(
 
 
 def clean(text: str) -> str:
-    """A text without characters that XML cannot contain, or that change how others look."""
+    """A text without characters that XML cannot contain, or that change how other ones look."""
     return UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)

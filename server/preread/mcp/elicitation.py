@@ -46,7 +46,7 @@ class Asker:
         return client is not None and client.capabilities.elicitation is not None
 
     async def ask(self, question: str) -> bool:
-        """Whether the person said yes. Raises InputRequired if another call brings the answer."""
+        """Whether the person said yes. Raises InputRequired if the answer comes in another call."""
         asked = ElicitRequestFormParams(message=question, requested_schema=SCHEMA)
         key = _key(question)
         answer = self._answers.get(key)

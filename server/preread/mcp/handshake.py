@@ -1,4 +1,4 @@
-"""Which protocol era a connection is in, when a client probes for the newer one and falls back.
+"""Finds a connection's protocol era when a client probes for the newer one and falls back.
 
 The SDK's server settles on an era at the first request. A client sends `server/discover` first, and
 `initialize` if that is not answered in time (Claude Code: after 2.5 s). A server that was slow to
@@ -18,7 +18,7 @@ PROBE, FALLBACK = "server/discover", "initialize"
 
 
 async def run(server: Server, streams: Streams) -> None:
-    """Serve one client. After nothing but probes, `initialize` starts the connection again."""
+    """Serve one client. An `initialize` that follows only probes starts the connection again."""
     opening: Item | None = None
     async with streams.read, streams.write:
         while True:
@@ -37,7 +37,7 @@ async def _feed(
     feed: MemoryObjectSendStream[Item],
     opening: Item | None,
 ) -> Item | None:
-    """Pass messages on until the end, or until one that has to open a new connection: that one."""
+    """Pass messages on until the input ends, or one has to open a new connection; return that."""
     if opening is not None:
         await feed.send(opening)
     only_probes = opening is None

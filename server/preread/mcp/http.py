@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, of both eras: one project, and clients that may do the same."""
+"""MCP over streamable HTTP, in both eras, for one project and clients with the same rights."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 class Endpoint:
-    """An MCP endpoint; Host, Origin and token have been checked before."""
+    """An MCP endpoint; Host, Origin and token are already checked."""
 
     def __init__(self, handlers: Handlers) -> None:
         self.handlers = handlers

@@ -25,7 +25,7 @@ STALLED_SECONDS = 60.0  # a client may leave its replies unread for so long
 async def serve(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Handlers
 ) -> None:
-    """Serve one client until it has closed its input and got its replies, or disconnects."""
+    """Serve one client until it closes its input and has its replies, or disconnects."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
     write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
     unanswered = Unanswered()

@@ -1,4 +1,4 @@
-"""Where an MCP server's calls run: in its own event loop, or in the one of their project."""
+"""Where an MCP server's calls run: in its own event loop, or in their project's."""
 
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, Protocol, TypeVar
@@ -16,7 +16,7 @@ class Place(Protocol):
         """The result of `work` there. Raises E_READ if the project's file system is silent."""
 
     def back(self, work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-        """`work` of the server's own loop, to be called there."""
+        """Wrap `work`, which runs in the server's own loop, for callers in this place's loop."""
 
 
 class Here:

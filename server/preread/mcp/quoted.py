@@ -10,9 +10,9 @@ from preread.models import LoadReply, Model
 from preread.operations import shared_state
 from preread.operations.shared_state import State
 
-# Fields with Preread's own words. Every other text of more than one word counts as quoted.
+# Fields with Preread's own text. Any other text of more than one word counts as quoted.
 OURS = frozenset(("next", "hint", "message", "warnings", "missing", "details", "doc"))
-WORDS, MAX_WORDS = re.compile(r"[\s_-]+"), 5  # of a name
+WORDS, MAX_WORDS = re.compile(r"[\s_-]+"), 5  # a name's separators, and how many words it may have
 MARK = re.compile(r"What is between <data-([0-9a-f]{12})> ")
 DOSSIER, RESULT, BATCH, THEN, RULE = "dossier", "result", "batch", "then", "quoted"
 STATS = "stats"

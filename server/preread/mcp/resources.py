@@ -57,7 +57,7 @@ def files(layout: Layout, feature: str) -> list[str]:
 def read(
     services: Services, uri: str, fresh: ReplyCache[bool] | None = None
 ) -> TextResourceContents:
-    """One published file, after a note if its dossier is stale. `fresh` caches those that are not.
+    """One published file, after a note if its dossier is stale. `fresh` caches which are not stale.
 
     Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE.
     """

@@ -110,7 +110,7 @@ class Handlers:
         self.results: dict[int, tuple[Model, CallToolResult]] = {}
 
     async def rows(self) -> dict[str, tools.ToolRow]:
-        """The tools by name, as the settings said when they were first wanted."""
+        """The tools by name, according to the settings at the first request that needs them."""
 
         async def lists_every_operation(_jobs: Jobs) -> bool:
             return services_of(self.start, self.environ).settings.tools == "full"
@@ -240,12 +240,12 @@ class Handlers:
         found = await self.of_dossiers(resources.completed, name, start, known.get("feature", ""))
         return CompleteResult(completion=found)
 
-    async def of_dossiers(self, look: Callable[..., T], *arguments: str) -> T:
-        """Call `look` in a worker thread; a PrereadError becomes an error of the protocol."""
+    async def of_dossiers(self, read: Callable[..., T], *arguments: str) -> T:
+        """Call `read` in a worker thread; a PrereadError becomes an error of the protocol."""
 
         async def work(_jobs: Jobs) -> T:
             services = services_of(self.start, self.environ, unchanged=self.unchanged)
-            return await anyio.to_thread.run_sync(look, services, *arguments)
+            return await anyio.to_thread.run_sync(read, services, *arguments)
 
         try:
             return await self.place.run(work)

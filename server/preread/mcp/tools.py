@@ -114,8 +114,8 @@ def _annotations(effect: Effect, *, idempotent: bool = False) -> ToolAnnotations
 def succeeded(reply: Model) -> CallToolResult:
     """The reply as structured content, which Claude reads, and as JSON text for other clients.
 
-    A state with an error is an error, with its words as text, unless a part of it succeeded: of
-    an error Claude reads nothing but the text.
+    A state with an error becomes a tool error, with its message as text, unless a part of it
+    succeeded: Claude reads only the text of a tool error.
     """
     data = quoted.dump(reply)
     if not isinstance(reply, State):  # a state has a tool's wording already
@@ -140,7 +140,7 @@ def _has_results(state: Mapping[str, Any]) -> bool:
 
 
 def failed(error: PrereadError) -> CallToolResult:
-    """The failure as text, which is all that Claude reads of an error, and as data."""
+    """The failure as text, which is all that Claude reads of a tool error, and as data."""
     reply = replies.failed(error).model_dump(mode="json", exclude_none=True, exclude_unset=True)
     data, text = wording.reply_for("tools", reply), wording.in_words_of("tools", str(error))
     return CallToolResult(content=[_text(text)], structured_content=data, is_error=True)

@@ -33,7 +33,7 @@ from pydantic import ValidationError
 
 MAX_LINE = 8 * 2**20  # bytes; a tool call needs a few thousand
 CHUNK = 2**16
-# After the end of input: until everything is answered, then until what was stopped is.
+# After the end of input: to answer everything, then to answer the calls that were stopped.
 ANSWER_SECONDS, STOPPED_SECONDS, POLL_SECONDS = 2.0, 0.5, 0.01
 CANCELLED = "notifications/cancelled"
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -64,7 +64,7 @@ class Unanswered:
         return bool(self._keys)
 
     def wait(self, descriptor: int, seconds: float) -> None:
-        """Wait until there are none, or nobody reads answers from this descriptor any more."""
+        """Wait until there are none, or this descriptor has no reader any more."""
         until = time.monotonic() + seconds
         while self._keys and time.monotonic() < until and _has_reader(descriptor):
             time.sleep(POLL_SECONDS)
@@ -75,7 +75,7 @@ def _has_reader(descriptor: int) -> bool:
         return True
     poll = select.poll()
     poll.register(descriptor, 0)
-    return not poll.poll(0)  # of a pipe without a reader: POLLERR
+    return not poll.poll(0)  # a pipe without a reader reports POLLERR
 
 
 class Streams(NamedTuple):
@@ -141,7 +141,7 @@ def written(message: JSONRPCMessage) -> bytes:
     """
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-    except ValueError:  # of pydantic, and UnicodeEncodeError
+    except ValueError:  # pydantic's errors, and UnicodeEncodeError
         pass
     try:
         value = message.model_dump(by_alias=True, exclude_unset=True)
@@ -211,7 +211,7 @@ async def _write(
             line = written(item.message)
             try:
                 await anyio.to_thread.run_sync(_write_all, descriptor, line, abandon_on_cancel=True)
-            except OSError:  # nobody reads any longer, which is the same as the end of input
+            except OSError:  # the client reads no longer, which is the same as the end of input
                 on_end()
                 incoming.close()
                 return

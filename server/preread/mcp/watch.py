@@ -61,7 +61,7 @@ class Subscribers:
         return EmptyResult()
 
     async def tell(self, news: "News") -> None:
-        """Notify the client of dossiers that changed, came or went."""
+        """Notify the clients of dossiers that changed, were published or were removed."""
         names = (*news.now, *news.gone)
         for uri in (f"dossier://{feature}/{name}" for feature in names for name in resources.NAMES):
             await self.bus.publish(ResourceUpdated(uri))

@@ -42,7 +42,7 @@ def edit(layout: Layout, change: Callable[[Book], T], *, personal: bool) -> T:
                 return result
             # Editors take no lock, so check again; only the replacement itself is unprotected.
             if _bytes(layout, personal=personal) == data:
-                for part in atomic.parts(path.parent, path.name):
+                for part in atomic.leftover_parts(path.parent, path.name):
                     atomic.remove(part)
                 encoded = book.text.encode("utf-8", "surrogateescape")
                 atomic.write(path, encoded, durable=True)

@@ -1,4 +1,4 @@
-"""The registry: every capability once, typed, for every face; one module per operation."""
+"""The registry: all_operations capability once, typed, for every face; one module per operation."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -15,8 +15,8 @@ class Row(NamedTuple):
     command: str = ""
 
 
-# In the order in which faces list them. A module is imported only when its operation is wanted: a
-# command line needs one of them, and has to start in a fraction of a second.
+# In the order in which faces list them. A module is imported only when its operation is used: a
+# command needs one of them, and has to start in a fraction of a second.
 ROWS = (
     Row("context.load", "load", "load"),
     Row("context.extend", "extend", "extend"),
@@ -106,7 +106,7 @@ ROWS = (
     Row("config.ops", "ops", "ops"),
     Row("config.call", "call", "call"),
 )
-# Other names of operations, which callers know from elsewhere.
+# Other names of operations, which callers know from other tools.
 ALIASES = {
     "load": "context.load",  # not `documents.load`
     "remove": "context.remove",  # not `worktree.remove`
@@ -132,7 +132,7 @@ COMMANDS = {row.command: row.name for row in ROWS if row.command}
 
 
 class Registry(Mapping[str, Operation]):
-    """All operations by their names, in the order of the table, each imported when it is used."""
+    """All operations by name, in the table's order, each imported when it is used."""
 
     def __init__(self) -> None:
         self._modules = {row.name: row.module for row in ROWS}
@@ -156,6 +156,6 @@ def operation(command: str) -> Operation:
     return REGISTRY[COMMANDS[command]]
 
 
-def every() -> tuple[Operation, ...]:
+def all_operations() -> tuple[Operation, ...]:
     """All operations, in the order in which faces list them."""
     return tuple(REGISTRY.values())

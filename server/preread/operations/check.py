@@ -21,9 +21,9 @@ class CheckRequest(RequestModel):
 
     feature: str | None = Field(None, description=FEATURE)
     all: bool = Field(
-        False, description="Check every dossier, and what else is stored, against each other."
+        False, description="Check every dossier, and whether all stored data is consistent."
     )
-    run: bool = Field(False, description="Check its run log instead, as far as it goes.")
+    run: bool = Field(False, description="Check its run log instead, even an unfinished one.")
 
 
 class ProblemFound(Model):
@@ -37,7 +37,7 @@ class ProblemFound(Model):
 
 
 class RunLog(Model):
-    """How far a run log is."""
+    """How far along a run log is."""
 
     path: str
     stage: str = Field(description="The last stage with content; empty before the first.")
@@ -52,7 +52,7 @@ class CheckReply(Model):
     feature: str = Field(description="Empty for all of them.")
     ok: bool
     facts: int | None = Field(None, description="Facts of the dossier that check out.")
-    run: RunLog | None = Field(None, description="How far the run log is.")
+    run: RunLog | None = Field(None, description="How far along the run log is.")
     problems: tuple[ProblemFound, ...]
     warnings: tuple[str, ...] = ()
 
@@ -108,12 +108,12 @@ def _check_one(services: Services, feature: str) -> CheckReply:
         feature=found.feature,
         ok=not problems,
         facts=len(checked.verdicts),
-        problems=tuple(_found(problem, found.path) for problem in problems),
+        problems=tuple(_problem_found(problem, found.path) for problem in problems),
         warnings=found.warnings,
     )
 
 
-def _found(problem: Problem, folder: str = "") -> ProblemFound:
+def _problem_found(problem: Problem, folder: str = "") -> ProblemFound:
     return ProblemFound(
         path=f"{folder}{problem.path}",
         line=problem.line,
@@ -149,7 +149,7 @@ def _check_run(services: Services, name: str) -> CheckReply:
         feature=served.feature,
         ok=not found.problems,
         run=about,
-        problems=tuple(map(_found, found.problems)),
+        problems=tuple(map(_problem_found, found.problems)),
         warnings=served.warnings,
     )
 

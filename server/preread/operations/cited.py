@@ -14,7 +14,7 @@ from preread.models import Draft, Fact, Manifest, Model, State, Verdict
 from preread.operations.published_dossier import PublishedDossier
 from preread.services import Services
 
-MAX_LINES, MAX_LINE = 40, 400  # of one source, and characters of each
+MAX_LINES, MAX_LINE = 40, 400  # shown of one source, and characters of each line
 Freshness = Literal["fresh", "changed", "gone", "unknown"]
 
 
@@ -49,7 +49,7 @@ class CitedFact(Model):
 
 def facts(services: Services, found: PublishedDossier, drafts: Iterable[Draft]) -> list[CitedFact]:
     """The facts of these files of a dossier, in their order."""
-    from preread import check  # `show` is to start quickly
+    from preread import check  # slow to import, and `show` needs it only here
 
     chosen = list(drafts)
     checked = check.check_unbudgeted(services, found.feature, chosen)
@@ -73,10 +73,10 @@ def facts(services: Services, found: PublishedDossier, drafts: Iterable[Draft]) 
             sources=tuple(source(verdict, each) for each in one.sources),
         )
 
-    return [fact(draft.name, heading, one) for draft, heading, one in _all(chosen)]
+    return [fact(draft.name, heading, one) for draft, heading, one in _facts_of(chosen)]
 
 
-def _all(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, str, Fact]]:
+def _facts_of(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, str, Fact]]:
     for draft in drafts:
         for section in draft.sections:
             for item in section.items:
@@ -88,7 +88,7 @@ def _source(
     services: Services, credentials: Credentials, manifest: Manifest,
     verdict: Verdict | None, text: str,
 ) -> CitedSource:  # fmt: skip
-    """A source now. What the check did not accept is not read: it may be a file of secrets."""
+    """A source as it is now, unread if the check did not accept it: it may be a file of secrets."""
     ref = sources.parse(text)
     if ref is None or not _accepted(verdict, text):
         return CitedSource(source=text, freshness="gone")
@@ -118,7 +118,7 @@ def _accepted(verdict: Verdict | None, source: str) -> bool:
 
 
 def _since(services: Services, feature: str) -> dict[tuple[str, str], float]:
-    """When each fact got its words, by its file and id."""
+    """When each fact was last added or reworded, by its file and id."""
     from preread.dossier import fact_history
 
     found: dict[tuple[str, str], float] = {}

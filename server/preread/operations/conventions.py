@@ -22,14 +22,14 @@ class Framework(NamedTuple):
     """How a framework names its tests, which files show that it is used, where it puts reports."""
 
     name: str
-    names: tuple[str, ...]  # of tests, with `{feature}`
+    names: tuple[str, ...]  # patterns of its test files' names, with `{feature}`
     # A regular expression for the names of its configuration files; empty: it may be used anywhere.
     configs: str = ""
     # A file's name, and a text in that file which shows that the framework is used.
     mention: tuple[str, str] | None = None
     reports: tuple[str, ...] = ()  # relative to a package's folder
-    only_in: str = ""  # the folder that tests with such a name have to be in
-    sign: str = ""  # a regular expression for the text of a test that only this framework runs
+    only_in: str = ""  # the folder that its tests must be in
+    sign: str = ""  # a regular expression that matches the text of this framework's tests only
 
 
 def _scripts(*kinds: str) -> tuple[str, ...]:
@@ -119,18 +119,16 @@ def conventions(services: Services) -> list[Convention]:
     found = []
     for framework in FRAMEWORKS:
         folders = tuple(_folders(services, framework))
-        within = {path for path in left if path.startswith(folders)}
-        within |= set(_signed(services, framework, left - within))
-        mine = {name: _claimed(framework, name, within) for name in framework.names}
-        files = sorted(path for group in mine.values() for path in group)
+        candidates = {path for path in left if path.startswith(folders)}
+        candidates |= set(_signed(services, framework, left - candidates))
+        by_name = {name: _named(framework, name, candidates) for name in framework.names}
+        files = sorted(path for paths in by_name.values() for path in paths)
         if files:
             left -= set(files)
-            rules = dict.fromkeys(
-                rule
-                for name, group in mine.items()
-                if group
-                for rule in _rules(framework, name, group)
-            )
+            rules: dict[str, None] = {}
+            for name, paths in by_name.items():
+                if paths:
+                    rules.update(dict.fromkeys(_rules(framework, name, paths)))
             found.append(Convention(framework.name, tuple(rules), len(files), files[0]))
     return found
 
@@ -145,18 +143,19 @@ def reports(services: Services) -> list[str]:
     ]
     literal = [glob for glob in usual if _is_literal(glob, "*")]
     wanted = list(dict.fromkeys([*declared, *literal, *services.settings.reports]))
-    there = inputs.report_paths(tree, services.settings.model_copy(update={"reports": wanted}))
+    existing = inputs.report_paths(tree, services.settings.model_copy(update={"reports": wanted}))
     patterns = {glob: glob_pattern(glob) for glob in wanted}
     named = [
         next(glob for glob, pattern in patterns.items() if pattern.fullmatch(path))
-        for path in there
+        for path in existing
     ]
     return list(dict.fromkeys([*declared, *named]))
 
 
-def _is_literal(path: str, besides: str = "") -> bool:
-    """Whether a gate rule or glob can contain this path unescaped."""
-    return not re.search(r"[\s*?{}#\\]|^!", re.sub(f"[{besides}]", "", path) if besides else path)
+def _is_literal(path: str, allowed: str = "") -> bool:
+    """Whether a gate rule or glob can contain this path unescaped, except for `allowed`."""
+    text = re.sub(f"[{allowed}]", "", path) if allowed else path
+    return not re.search(r"[\s*?{}#\\]|^!", text)
 
 
 def _folder(path: str) -> str:
@@ -190,14 +189,14 @@ def _folders(services: Services, framework: Framework) -> Iterator[str]:
 
 
 def _signed(services: Services, framework: Framework, paths: set[str]) -> Iterator[str]:
-    """The tests that only this framework runs, wherever it is configured."""
+    """The tests whose text shows this framework, wherever it is configured."""
     sign = re.compile(framework.sign, re.MULTILINE)
     if framework.sign:
         yield from (path for path in paths if sign.search(services.tree.text(path) or ""))
 
 
-def _claimed(framework: Framework, name: str, paths: set[str]) -> list[str]:
-    """Those of these tests that have a name of this pattern."""
+def _named(framework: Framework, name: str, paths: set[str]) -> list[str]:
+    """Those of these tests whose file names match a pattern of the framework."""
     pattern = re.compile("[^/]+".join(re.escape(part) for part in name.split("{feature}")))
     return [
         path

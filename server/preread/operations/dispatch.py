@@ -23,16 +23,16 @@ from preread.settings import Settings
 # What an agent is always allowed: the gates ask for it.
 ALWAYS = "context.load"
 MAX_NEAR = 3  # suggestions for an unknown name
-# `init` can be undone without a trace; the others change no file of the project that it keeps.
+# Not logged: `init --undo` has to leave no trace; the others change no dossier and no fact.
 UNRECORDED = frozenset({"config.init", "config.install_client", "session.hear"})
 # States of replies for which this call changed nothing.
 UNCHANGED = frozenset({"cached", "joined", "shown"})
 
 
 def find(operations: Mapping[str, Operation], method: str, *, for_agent: bool = True) -> Operation:
-    """The operation of a full name, an alias, or a bare name that only one has. Raises E_METHOD.
+    """The operation with this full name, alias, or unambiguous bare name. Raises E_METHOD.
 
-    To an agent, the error suggests nothing that is for people.
+    To an agent, the error does not suggest operations that are for people.
     """
     name = ALIASES.get(method) or agent_methods.name(method)
     if name in operations:
@@ -43,15 +43,22 @@ def find(operations: Mapping[str, Operation], method: str, *, for_agent: bool = 
     if bare:
         names = " or ".join(f"`{full}`" for full in bare)
         raise PrereadError("E_METHOD", f"`{method}` is more than one operation.", f"Use {names}.")
+    raise _no_operation(operations, method, for_agent=for_agent)
+
+
+def _no_operation(
+    operations: Mapping[str, Operation], method: str, *, for_agent: bool
+) -> PrereadError:
+    """The error for an unknown method, with the most similar names."""
     known = [name for name, one in operations.items() if not (for_agent and one.people_only)]
     words = {*known, *ALIASES, *(full.partition(".")[2] for full in known)}
     by_command = [full for full in known if operations[full].command == method]
     near = by_command or difflib.get_close_matches(method.lower(), sorted(words), MAX_NEAR, 0.5)
     similar = f"Similar: {', '.join(f'`{one}`' for one in near)}. " if len(near) > 1 else ""
-    asked = f" Did you mean `{near[0]}`?" if near else ""
-    raise PrereadError(
+    guess = f" Did you mean `{near[0]}`?" if near else ""
+    return PrereadError(
         "E_METHOD",
-        f"There is no operation `{ascii(method[:60])[1:-1]}`.{asked}",
+        f"There is no operation `{ascii(method[:60])[1:-1]}`.{guess}",
         f"{similar}`preread ops` lists them.",
         {"nearest": near},
     )
@@ -129,7 +136,7 @@ def _note_feature(context: Context, request: Model) -> None:
     """Let other sessions see which feature an agent's session works on."""
     if not context.is_agent:
         return
-    # An invalid name, no project yet, a read-only disk: the call itself will report it.
+    # The call itself reports an invalid name, a missing project, or a read-only disk.
     with suppress(PrereadError):
         feature = feature_name(str(getattr(request, "feature", "")))
         me = sessions.caller(context.by, is_person=False)

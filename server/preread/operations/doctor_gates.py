@@ -27,7 +27,7 @@ NOT_STARTED = 127
 
 
 def checks(services: Services) -> Iterator[HealthCheck]:
-    """The checks; the later ones need the hooks that the first one looks for."""
+    """The checks; all but the first need the hooks that it finds."""
     try:
         folder = hooks.folder()
         yield _installed(folder)
@@ -37,7 +37,7 @@ def checks(services: Services) -> Iterator[HealthCheck]:
         yield fail("hooks", error.message, REINSTALL)
         return
     yield _gates(services, folder, here)
-    yield _fired(services, gated=here.gates is not None)
+    yield _last_fired(services, gated=here.gates is not None)
 
 
 def _installed(folder: Path) -> HealthCheck:
@@ -57,7 +57,7 @@ def _installed(folder: Path) -> HealthCheck:
     return ok("hooks", f"{len(names)} for {len(events)} events in {folder}")
 
 
-def _fire(services: Services, folder: Path, name: str) -> Done:
+def _run_file_gate(services: Services, folder: Path, name: str) -> Done:
     """Run the file gate as Claude Code does, for a write of this file in the project."""
     event = {
         "session_id": blocks.PROBE,
@@ -81,7 +81,7 @@ def _speed(services: Services, folder: Path) -> HealthCheck:
     spent = []
     for _ in range(RUNS):
         begun = time.perf_counter()
-        done = _fire(services, folder, ".preread-doctor")
+        done = _run_file_gate(services, folder, ".preread-doctor")
         spent.append(1000 * (time.perf_counter() - begun))
         if done.status or done.timed_out:
             error = done.err.decode("utf-8", "replace").strip()[:200]
@@ -111,7 +111,7 @@ def _gates(services: Services, folder: Path, here: Explained) -> HealthCheck:
         return warn(
             "gates", f"switched off {gates.until(here)}", "Switch them on: `preread gates on`"
         )
-    done = _fire(services, folder, services.layout.relative(services.layout.gates))
+    done = _run_file_gate(services, folder, services.layout.relative(services.layout.gates))
     if (b"permissionDecision" in done.out) != (here.decision == "block"):
         answer = done.out.decode("utf-8", "replace").strip()[:300] or "nothing"
         return fail(
@@ -124,7 +124,7 @@ def _gates(services: Services, folder: Path, here: Explained) -> HealthCheck:
     return ok("gates", mode)
 
 
-def _fired(services: Services, *, gated: bool) -> HealthCheck:
+def _last_fired(services: Services, *, gated: bool) -> HealthCheck:
     """When a hook last wrote a record of a session in this project."""
     newest = max(_times(services.layout.sessions), default=0.0)
     if newest:
@@ -139,7 +139,7 @@ def _fired(services: Services, *, gated: bool) -> HealthCheck:
 
 
 def _times(folder: Path) -> Iterable[float]:
-    """The times of the sessions' folders and their entries; one that just vanished has none."""
+    """The times of the sessions' folders and their entries, without those that just vanished."""
     for session in islice(_entries(folder), MAX_SESSIONS):
         for entry in (session, *_entries(Path(session.path))):
             with suppress(OSError):

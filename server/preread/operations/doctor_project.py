@@ -29,7 +29,7 @@ def checks(services: Services) -> Iterator[HealthCheck]:
     except PrereadError as error:
         yield fail("project", error.message, error.hint)
         return
-    yield ok("project", f"{layout.root}: {_why(layout, start)}")
+    yield ok("project", f"{layout.root}: {_why_root(layout, start)}")
     yield _writable(layout)
     try:
         chosen = settings_loading.load(layout, services.environ)
@@ -64,7 +64,7 @@ def _monorepo(services: Services) -> Iterator[HealthCheck]:
         yield ok("monorepo", f"{len(found)} packages: {shown}{listed}; --scope NAME selects one")
 
 
-def _why(layout: Layout, start: Path) -> str:
+def _why_root(layout: Layout, start: Path) -> str:
     where = "here" if layout.root == start.resolve() else "the nearest such folder above"
     for name, found in (
         (".project", layout.project.is_dir()),

@@ -20,7 +20,7 @@ from preread.services import Services
 
 
 class EvidenceRequest(RequestModel):
-    """What evidence is wanted for."""
+    """What to collect evidence for."""
 
     feature: str = Field(description=FEATURE)
     description: str | None = Field(None, description=DESCRIPTION)
@@ -29,7 +29,7 @@ class EvidenceRequest(RequestModel):
         20,
         ge=1,
         le=1000,
-        description="The maximum number of files, of tests, of documents and of findings each.",
+        description="The maximum number of files, tests, documents and findings, each.",
     )
     scope: str | None = Field(None, description=SCOPE)
     include: tuple[str, ...] = Field(
@@ -47,8 +47,8 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
         services = context.services(include=[*services.settings.include, *request.include])
     served = aliases.resolve(services.layout, request.feature)
     given = request.model_dump(exclude={"limit", "include"})
-    asked = resolve.resolve(services, **(given | {"feature": served.feature}))
-    found = await in_thread(context, services, evidence.collect, asked)
+    resolved = resolve.resolve(services, **(given | {"feature": served.feature}))
+    found = await in_thread(context, services, evidence.collect, resolved)
     found = _publishable(services, found)
     lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
     best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]
@@ -58,7 +58,7 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
 
 
 def _publishable(services: Services, found: Evidence) -> Evidence:
-    """The evidence without findings that no dossier would have, and a note of how many."""
+    """The evidence without findings that may not be published, and a note of how many those are."""
     secrets = Credentials(services.layout.root)
 
     def is_publishable(finding: Finding) -> bool:
@@ -69,7 +69,7 @@ def _publishable(services: Services, found: Evidence) -> Evidence:
     left_out = len(found.findings) - len(kept)
     if not left_out:
         return found
-    note = f"{left_out} findings are left out: they have secrets, or give orders to an assistant"
+    note = f"{left_out} findings are left out: they contain secrets or orders to an assistant"
     update = {"findings": kept, "total": found.total - left_out, "notes": (*found.notes, note)}
     return found.model_copy(update=update)
 

@@ -19,7 +19,7 @@ from preread.services import Services
 
 
 class ExtendRequest(RequestModel):
-    """Which files of which dossier the model is to draft."""
+    """Which files of which dossier the model should draft."""
 
     feature: str = Field(description=FEATURE)
     files: tuple[str, ...] = Field(description="Files of the dossier, like `anti-patterns`.")
@@ -35,7 +35,7 @@ async def extend(context: Context, request: ExtendRequest) -> LoadReply:
 
 
 async def preview(context: Context, request: ExtendRequest) -> Preview:
-    """Which files the model would draft; what they would say is not known before."""
+    """Which files the model would draft; their contents cannot be previewed."""
     services = context.services()
     served = aliases.resolve(services.layout, request.feature)
     await in_thread(context, services, pipeline.extension, served.feature, request.files)

@@ -20,9 +20,9 @@ MAX_SOURCES = 5
 
 
 class FailuresRequest(RequestModel):
-    """Whose failures, and how many."""
+    """Which tests, and how many of them."""
 
-    feature: str | None = Field(None, description=FEATURE + " Default: every test's.")
+    feature: str | None = Field(None, description=FEATURE + " Default: all tests.")
     limit: int = Field(20, ge=1, le=1000, description="The maximum number of tests.")
     scope: str | None = Field(None, description="A folder or a package's name: only tests there.")
 
@@ -32,7 +32,7 @@ class FailedTest(Model):
 
     test: str
     state: Literal["failing", "flaky", "fixed"]
-    runs: int = Field(description="Those in which it passed or failed.")
+    runs: int = Field(description="Runs in which it passed or failed.")
     failures: int
     retried: int = Field(description="Runs in which it failed at first and passed when retried.")
     flakiness: float = Field(description="Its flip rate over the newest 50 runs, 0 to 1.")
@@ -66,8 +66,8 @@ async def failures(context: Context, request: FailuresRequest) -> FailuresReply:
 def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
     from preread.infra.secrets import Credentials
 
-    looked = inputs.reports(services)
-    notes = looked.problems if looked is not None else ()
+    read = inputs.reports(services)
+    notes = read.problems if read is not None else ()
     feature = None
     if request.feature is None:
         pasts = _of_project(services, request.scope or "")
@@ -76,8 +76,8 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
 
         served = aliases.resolve(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
-        asked = resolve.resolve(services, feature=feature, scope=request.scope)
-        pasts = failing(services, asked)
+        resolved = resolve.resolve(services, feature=feature, scope=request.scope)
+        pasts = failing(services, resolved)
     secrets = Credentials(services.layout.root)
     tests = tuple(_failed_test(past, secrets) for past in pasts[: request.limit])
     return FailuresReply(feature=feature, tests=tests, total=len(pasts), notes=notes)

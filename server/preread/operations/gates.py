@@ -110,9 +110,13 @@ def _has_gates(here: Explained) -> bool:
 
 
 def _seconds_off(request: GatesRequest) -> int | None:
-    """For how many seconds to switch the gates off; None for good. Raises E_USAGE."""
+    """For how many seconds to switch the gates off; None for good.
+
+    Raises E_USAGE if the action's paths or duration are missing, wrong or not its own.
+    """
     takes_paths = request.action in {"test", "explain"}
-    if takes_paths and not all(request.paths or [""]):
+    has_paths = bool(request.paths) and all(request.paths)
+    if takes_paths and not has_paths:
         raise PrereadError(
             "E_USAGE", f"Which file? `{request.action}` takes paths.", f"Run: `{OPERATION.example}`"
         )

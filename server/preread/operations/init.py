@@ -30,7 +30,7 @@ class InitRequest(RequestModel):
         description="Commit dossiers: git does not ignore them, and merges them line by line.",
     )
     undo: bool = Field(
-        False, description="Remove what init wrote; what was changed since is copied first."
+        False, description="Remove what init wrote; files changed since then are copied first."
     )
 
 

@@ -16,8 +16,8 @@ IGNORES = ".gitignore"
 def undo(layout: Layout, texts: Mapping[str, str]) -> tuple[list[str], list[str], list[str]]:
     """Remove the files of `texts`: name -> what `init` would write now.
 
-    Returns the removed files, the kept ones, and notes. `.gitignore` stays while there is
-    something for it to ignore; if that is only what a load makes, as before `init`. Raises E_WRITE.
+    Returns the removed files, the kept ones, and notes. `.gitignore` stays while files are left; if
+    those are only what a load makes, it gets the text from before `init` back. Raises E_WRITE.
     """
     removed, notes = [], []
     for name, text in texts.items():
@@ -44,7 +44,7 @@ def undo(layout: Layout, texts: Mapping[str, str]) -> tuple[list[str], list[str]
 
 
 def _copy(layout: Layout, name: str, data: bytes) -> str:
-    """Copy a file's bytes into the backups; returns the copy's path. The folder is no feature's."""
+    """Copy a file's bytes into the backups, in a folder for `init`; returns the copy's path."""
     folder = layout.all_backups / backups.INIT
     number = 1
     while (folder / f"{name}.{number}").exists():

@@ -1,4 +1,4 @@
-"""`mcp install`: the entry for Preread in the settings of an agent's client, and out of them."""
+"""`mcp install`: add Preread to the settings of an agent's client, or remove it from them."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from preread.services import Services
 from preread.settings import Settings
 
 NAME = "preread"
-PRIVATE_MODE = 0o600  # settings in a person's folder may hold keys
+PRIVATE_MODE = 0o600  # settings in a person's folder may contain keys
 Client = Literal[
     "claude-code", "claude-desktop", "codex", "gemini", "opencode", "vscode", "cursor", "zed"
 ]
@@ -30,16 +30,16 @@ Client = Literal[
 
 @dataclass(frozen=True)
 class Row:
-    """Where a client has its servers: the file, the keys on the way, the form of an entry."""
+    """Where a client lists its servers: the file, the keys that lead there, an entry's form."""
 
-    path: str  # from the project; from the person's folder with `~`, `CONFIG` or a variable
+    path: str  # in the project, unless it starts with `~`, `CONFIG` or a variable
     keys: tuple[str, ...]
-    check: str  # how a person sees that the client found it
+    check: str  # how a person checks that the client found the server
     # `plain` has command and args; `stdio` a type too; `list` one list of words.
     form: Literal["plain", "stdio", "list"] = "plain"
     # The project, for clients that may start the server elsewhere: ROOT, or their variable.
     project: str = ""
-    passed_on: tuple[str, ...] = ()  # variables that the client would keep from the server
+    passed_on: tuple[str, ...] = ()  # variables that the client would not pass on by itself
 
 
 CLIENTS: dict[str, Row] = {
@@ -77,10 +77,10 @@ CLIENTS: dict[str, Row] = {
 
 
 class InstallRequest(RequestModel):
-    """Which client is to start Preread's server."""
+    """Which client should start Preread's server."""
 
     client: Client = Field(description="The client whose settings are changed.")
-    undo: bool = Field(False, description="Take the entry out again.")
+    undo: bool = Field(False, description="Remove the entry again.")
     dry_run: bool = Field(False, description="Change nothing, and show what would change.")
 
 
@@ -137,7 +137,7 @@ def _write(path: Path, text: str | None, mode: int) -> None:
 
 
 def _mode(path: Path, row: Row) -> int:
-    """Who may read the file: as before; a new one of a person's is private."""
+    """The file's permissions: kept; a new file outside the project is private."""
     if path.is_file():
         return path.stat().st_mode & 0o777
     return atomic.FILE_MODE if row.path.startswith(".") else PRIVATE_MODE
@@ -163,7 +163,7 @@ def _texts(services: Services, request: InstallRequest) -> tuple[Path, str | Non
 
 
 def _place(layout: Layout, environ: Mapping[str, str], row: Row) -> Path:
-    """The settings file; behind a link, the file itself. Raises E_OUTSIDE for one of a project."""
+    """The settings file, with links resolved. Raises E_OUTSIDE if a project's is not inside it."""
     home = Path(environ.get("HOME") or Path.home())
     first, _, rest = row.path.partition("/")
     if first == "CODEX_HOME":
@@ -192,7 +192,7 @@ def _entry(layout: Layout, row: Row) -> dict[str, object]:
 
 
 def _program() -> list[str]:
-    """Preread's own command: clients with a window do not have the shell's PATH."""
+    """Preread's own command, with its full path: graphical clients do not have the shell's PATH."""
     beside = Path(sys.executable).with_name(NAME)
     if os.access(beside, os.X_OK):
         return [str(beside)]
@@ -251,7 +251,7 @@ OPERATION = Operation(
     request=InstallRequest,
     reply=InstallReply,
     effect="write",
-    doc="Add Preread to the settings of an agent's client, or take it out.",
+    doc="Add Preread to the settings of an agent's client, or remove it.",
     example="preread mcp install codex --dry-run",
     run=install,
     preview=preview,

@@ -28,7 +28,7 @@ from preread.settings import Level
 
 
 class LoadRequest(RequestModel):
-    """What a dossier is wanted for."""
+    """What to load a dossier for."""
 
     feature: str = Field(description=FEATURE)
     ticket: str | None = Field(None, description=TICKET)
@@ -46,33 +46,34 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     begun = time.time_ns()
     services = context.services()
     served = aliases.resolve(services.layout, request.feature)
-    asked = _resolved(services, request, served)
-    loaded = await pipeline.load(services, asked, context.jobs, context.caller)
+    resolved = _resolved(services, request, served)
+    loaded = await pipeline.load(services, resolved, context.jobs, context.caller)
     reply = with_warnings(services, loaded, served, request.description)
     if replies is not None and reply.state == "cached" and reply.status == "ok" and not reply.code:
         depends_on = None
         if services.layout.root == context.start:
-            depends_on = await in_thread(context, services, _fingerprint, asked.feature, begun)
+            depends_on = await in_thread(context, services, _fingerprint, resolved.feature, begun)
         replies.put(key, depends_on, reply)
     return reply
 
 
 WOULD = {
     "nothing": "The published dossier covers the request: nothing would change.",
-    "words": "What these words ask for would be added to the published dossier, without a model.",
+    "words": "What the description asks for would be added to the published dossier, without a "
+    "model.",
     "refresh": "The published dossier would be refreshed, without a model.",
 }
 
 
 async def preview(context: Context, request: LoadRequest) -> Preview:
-    """Whether it would build; what a dossier would say is not known before."""
+    """Whether it would build; what the dossier would say cannot be previewed."""
     services = context.services()
     served = aliases.resolve(services.layout, request.feature)
-    asked = _resolved(services, request, served)
+    resolved = _resolved(services, request, served)
     key = partial(build_key.build_key, services)
-    found = await in_thread(context, services, cache.lookup, asked, key)
-    path = services.layout.relative(services.layout.dossier(asked.feature))
-    build = f"A dossier of level {asked.level} would be built in {path}/."
+    found = await in_thread(context, services, cache.lookup, resolved, key)
+    path = services.layout.relative(services.layout.dossier(resolved.feature))
+    build = f"A dossier of level {resolved.level} would be built in {path}/."
     return Preview(notes=(WOULD.get(found.needs, build),))
 
 
@@ -90,15 +91,15 @@ def with_warnings(
     services: Services, reply: LoadReply, served: Resolved, description: str | None = None
 ) -> LoadReply:
     """The reply, with warnings about the settings and about what was asked for."""
-    asked = (*served.warnings, *resolve.warnings(description))
-    warnings = (*services.settings.broken, *asked)
+    notes = (*served.warnings, *resolve.warnings(description))
+    warnings = (*services.settings.broken, *notes)
     if not warnings:
         return reply
     return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})
 
 
 def _fingerprint(services: Services, feature: str, begun: int) -> Fingerprint | None:
-    """The fingerprint of the lookup that just succeeded."""
+    """The fingerprint of the look-up that just succeeded."""
     found = published.read(services.layout, feature)
     if found is None or found.manifest is None:
         return None

@@ -16,7 +16,7 @@ class LogRequest(RequestModel):
 
     method: str | None = Field(None, description="Only calls of this operation.")
     by: str | None = Field(None, description="Only calls by this client, or by `person`.")
-    query: str = Field("", description="Only calls with these words: in method, caller or params.")
+    query: str = Field("", description="Only calls with these words in method, caller or params.")
     limit: int = Field(50, ge=1, le=10_000, description="The maximum number of calls.")
 
 
@@ -35,14 +35,15 @@ def _log(services: Services, request: LogRequest) -> LogReply:
     found = [
         entry
         for entry in audit.entries(services.layout)
-        if request.method in {None, entry.method} and request.by in {None, entry.by}
-        if _has(entry, words)
+        if request.method in {None, entry.method}
+        and request.by in {None, entry.by}
+        and _contains(entry, words)
     ]
     return LogReply(entries=tuple(found[: -request.limit - 1 : -1]))
 
 
-def _has(entry: Entry, words: list[str]) -> bool:
-    """Whether every word is somewhere in a call."""
+def _contains(entry: Entry, words: list[str]) -> bool:
+    """Whether a call contains every word somewhere."""
     if not words:
         return True
     params = json.dumps(entry.params, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Long results, page by page: a cursor contains the start of the next page, and its call."""
+"""Long results, page by page: a cursor names the start of the next page and its call."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from preread.errors import PrereadError
 
 # Default limits of a page: items, and their characters as JSON, about 10,000 tokens.
 PAGE, MAX_CHARS = 50, 40_000
-MOST = 1000  # items that it may ask for
+MAX_LIMIT = 1000  # items that a call may ask for
 CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?-([0-9a-f]{8})")
 
 
@@ -38,12 +38,12 @@ class Page(NamedTuple):
 
 
 def mark_of(call: Mapping[str, Any]) -> str:
-    """What a call's cursors end in; `call` is the method with its params."""
+    """The digest at the end of a call's cursors; `call` is the method with its params."""
     return hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def place(cursor: str, mark: str) -> Place:
-    """Where the page of a cursor begins. Raises E_USAGE for a cursor of another call."""
+    """Where a cursor's page begins. Raises E_USAGE for a cursor of another call."""
     if not cursor:
         return Place()
     match = CURSOR.fullmatch(cursor)
@@ -58,7 +58,7 @@ def place(cursor: str, mark: str) -> Place:
 
 
 def window(at: Place, limit: int | None) -> Window:
-    """The items of a page that begins there, and no more than it could hold."""
+    """The items that the page that begins `at` a place can contain at most."""
     return Window(at.item, limit or PAGE)
 
 
@@ -73,8 +73,8 @@ def page(result: Mapping[str, Any], field: str, at: Place, limit: int | None, ma
 def page_of_graph(result: Mapping[str, Any], at: Place, limit: int | None, mark: str) -> Page:
     """A page of nodes and edges that were read in the window `at` a place.
 
-    Each node is an item, followed by its edges to itself and to nodes before it: over all pages
-    every node and every edge comes once. `result["total"]` counts the nodes outside the window too.
+    Each node is an item, followed by its edges to itself and to nodes before it, so that over all
+    pages every node and edge is shown once. `result["total"]` also counts nodes outside the window.
     """
     nodes: list[dict[str, Any]] = result["nodes"]
     positions = {node["id"]: position for position, node in enumerate(nodes)}
@@ -100,6 +100,6 @@ def page_of_graph(result: Mapping[str, Any], at: Place, limit: int | None, mark:
 
 
 def _fitting(items: Sequence[Any]) -> int:
-    """How many of the items a page takes; one at least."""
+    """How many of the items fit in a page; at least one."""
     sizes = accumulate(len(json.dumps(item, ensure_ascii=False)) for item in items)
     return max(1, sum(size <= MAX_CHARS for size in sizes))

@@ -10,7 +10,7 @@ INDEX = re.compile(r"0|[1-9]\d{0,8}")
 
 
 def resolved(value: Any, result: Any) -> Any:  # noqa: ANN401 - any JSON
-    """`value` with each `{"$ref": "#/…"}` replaced. Raises E_USAGE for what is not there."""
+    """`value` with each `{"$ref": "#/…"}` replaced. Raises E_USAGE for one that leads nowhere."""
     if isinstance(value, dict):
         if set(value) == {REF} and isinstance(value[REF], str):
             return target(result, value[REF])
@@ -21,7 +21,10 @@ def resolved(value: Any, result: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def passed_on(own: dict[str, Any], result: dict[str, Any], fields: set[str]) -> dict[str, Any]:
-    """The params of a call after a result, with what they take from it; whole if `fields` allow."""
+    """The params of a call that follows `result`: its own, with their pointers replaced.
+
+    If all keys of the result are among the call's `fields`, the whole result is passed on as well.
+    """
     params: dict[str, Any] = resolved(own, result)
     return result | params if set(result) <= fields else params
 

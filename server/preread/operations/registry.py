@@ -35,7 +35,7 @@ TICKET = "A ticket's id, like SHOP-142; its criteria go into the dossier."
 
 
 class RequestModel(Model):
-    """The base of every request. Refuses lone surrogates, which command lines and JSON can hold."""
+    """The base of all requests. Refuses lone surrogates, which JSON and arguments can contain."""
 
     @field_validator("*")
     @classmethod
@@ -91,9 +91,9 @@ class Context:
     jobs: "Jobs"
     caller: "Caller"
     reply_cache: ReplyCache[Any] | None = None  # by start and request; only a server has one
-    unchanged: "Unchanged | None" = None  # the same, and a client in this process
+    unchanged: "Unchanged | None" = None  # only a server and a client in this process have one
     by: str = PERSON  # for the audit log: `person`, or the name of an agent's client
-    window: "Window | None" = None  # of an operation that reads no more than a page; None: all
+    window: "Window | None" = None  # the part to read, if an operation reads by pages; None: all
 
     @property
     def is_agent(self) -> bool:
@@ -102,7 +102,7 @@ class Context:
 
     @cached_property
     def layout(self) -> Layout:
-        """That of the project around `start`, looked for once. Raises like `open_layout`."""
+        """The layout of the project around `start`, found once. Raises like `open_layout`."""
         return resolve.open_layout(self.start)
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
@@ -139,14 +139,14 @@ class Operation:
     doc: str  # one line
     example: str  # a command line that works
     run: Callable[[Context, Any], Awaitable[Any]]
-    command: str = ""  # the CLI's word for it; without one, `preread call` runs it
+    command: str = ""  # the CLI's name for it; without one, `preread call` runs it
     # Seconds after which it stops the build that it started.
     limit: Callable[[Services, Any], float] | None = None
     # The reply if it is available without waiting, which saves the CLI an event loop; else None.
     immediate: Callable[[Services, Any], Any] | None = None
     people_only: bool = False  # agents are not offered it, and may not call it
     pages: str = ""  # the reply's list that is returned page by page
-    reads_window: bool = False  # only what `Context.window` has of `nodes`, with their `edges`
+    reads_window: bool = False  # it reads only the `nodes` in `Context.window`, and their `edges`
     # What it would change, with nothing touched; required of every `write` that can be previewed.
     preview: Callable[[Context, Any], Awaitable["Preview"]] | None = None
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
@@ -157,7 +157,7 @@ class Operation:
 
     @property
     def paged(self) -> tuple[str, ...]:
-        """The reply's lists that a page has a part of."""
+        """The reply's lists that are returned page by page."""
         return ("nodes", "edges") if self.reads_window else (self.pages,) if self.pages else ()
 
 
@@ -193,7 +193,7 @@ async def in_thread(
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
-        if isinstance(failure, Cancelled):  # the caller's own time-out says what it was
+        if isinstance(failure, Cancelled):  # by the caller: then its own cancellation is raised
             await anyio.lowlevel.checkpoint_if_cancelled()
         raise failure
     return answer

@@ -1,4 +1,4 @@
-"""`replay`: make a call from the audit log once more."""
+"""`replay`: repeat a call from the audit log."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from preread.records.audit import Entry
 
 
 class ReplayRequest(RequestModel):
-    """Which call to make again."""
+    """Which call to repeat."""
 
     id: str = Field(description="The call's id, as `log` lists it.")
 
@@ -33,7 +33,7 @@ async def replay(context: Context, request: ReplayRequest) -> ReplayReply:
 
 
 async def preview(context: Context, request: ReplayRequest) -> Preview:
-    """What the call that would be made again would change."""
+    """What the repeated call would change."""
     _, operation, given = _call(context, request)
     if operation.preview is None:
         return Preview(notes=(f"{operation.name} would be called again.",))
@@ -42,12 +42,12 @@ async def preview(context: Context, request: ReplayRequest) -> Preview:
 
 
 def _call(context: Context, request: ReplayRequest) -> tuple[Entry, Operation, RequestModel]:
-    """The entry, and its call as it would be made now. Raises E_NOT_FOUND, E_USAGE."""
+    """The entry, with its operation and its request. Raises E_NOT_FOUND, E_USAGE."""
     entry = audit.entry(context.services().layout, request.id)
     if not entry.whole:
         raise PrereadError(
             "E_USAGE",
-            f"The call {entry.id} cannot be replayed: its params were shortened, or held a secret.",
+            f"The call {entry.id} cannot be replayed: its params were shortened or had a secret.",
             f"Call {entry.method} yourself.",
         )
     operation = dispatch.find(REGISTRY, entry.method)
@@ -59,7 +59,7 @@ OPERATION = Operation(
     request=ReplayRequest,
     reply=ReplayReply,
     effect="execute",
-    doc="Make a call from the log once more, with the same params.",
+    doc="Repeat a call from the log, with the same params.",
     example="preread replay 3f9a01bc22d1",
     run=replay,
     preview=preview,

@@ -1,4 +1,4 @@
-"""JSON Schemas of requests and replies, as short as they can be: a model's context holds them."""
+"""JSON Schemas of requests and replies, as short as possible: they take up a model's context."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class Untitled(GenerateJsonSchema):
 
 
 class Arguments(Untitled):
-    """Omits that optional arguments may be null, which is accepted all the same.
+    """Does not say that optional arguments may be null, though null is accepted.
 
     Some clients refuse every tool of a server if one has a type like ["string", "null"], or send
     such a schema to a model's service that does (Gemini's function declarations).
@@ -57,7 +57,7 @@ def _generated(
 
 
 def _shortened(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """A schema that does not say the obvious: that an optional value is null by default."""
+    """A schema without obvious defaults, and with a type list in place of a nullable `anyOf`."""
     if isinstance(value, list):
         return [_shortened(inner) for inner in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""`get_semantic_config`: whether, and how much, meaning counts."""
+"""`get_semantic_config`: whether meaning counts in recall and ranking, and how much."""
 
 from pydantic import Field
 
@@ -19,9 +19,9 @@ class SemanticReply(Model):
 
     installed: bool
     model: str = Field("", description="The model, if it is installed.")
-    weight: float = Field(description="The setting `meaning`: in recall.")
+    weight: float = Field(description="The setting `meaning`: its weight in recall.")
     source: Origin = Field(description="Where the setting comes from.")
-    files: float = Field(description="The setting `file_meaning`: in the ranking of files.")
+    files: float = Field(description="The setting `file_meaning`: its weight in ranking files.")
     source_of_files: Origin = Field(description="Where that setting comes from.")
     vectors: int = Field(description="How many vectors are stored.")
     hint: str = ""

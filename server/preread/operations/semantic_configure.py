@@ -15,10 +15,10 @@ class ConfigureRequest(RequestModel):
     """What to set."""
 
     weight: float | None = Field(
-        None, ge=0, le=1, description="What meaning counts when facts are recalled; 0: only words."
+        None, ge=0, le=1, description="Meaning's weight when facts are recalled; 0: only words."
     )
     files: float | None = Field(
-        None, ge=0, le=1, description="What meaning counts when files are ranked; 0: only words."
+        None, ge=0, le=1, description="Meaning's weight when files are ranked; 0: only words."
     )
 
 

@@ -1,7 +1,7 @@
 """One shape for every call of every face: a state goes in, and comes back with its outcome.
 
-`method` runs one operation; `batch` runs several states at the same time; `then` runs a state with
-what the one before it returned.
+`method` runs one operation; `batch` runs several states at the same time; `then` runs another state
+with the result of this one.
 """
 
 import time
@@ -20,7 +20,7 @@ from preread.models import Model
 from preread.operations import dispatch, paging, pointers, wording
 from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import parse
-from preread.operations.literature.records import Made
+from preread.operations.literature.records import MadeCall
 from preread.operations.registry import AnswerNeeded, Context, Operation, Preview
 from preread.records import audit, sessions
 
@@ -28,7 +28,7 @@ TOOL = wording.TOOL
 PAGE = "page"
 CLIENT = "preread-client"  # what our Python client calls itself
 MAX_BATCH, PARALLEL, MAX_DEPTH = 50, 4, 8
-MAX_NESTING = 200  # of JSON in JSON; a reply that repeats more cannot be written
+MAX_NESTING = 200  # levels of JSON; a reply that repeats a deeper value cannot be serialised
 
 
 class Options(Model):
@@ -41,7 +41,7 @@ class Options(Model):
     timeout_ms: int | None = Field(None, ge=1, le=3_600_000)
     dry_run: bool = False
     namespace: str | None = None
-    limit: int | None = Field(None, ge=1, le=paging.MOST)
+    limit: int | None = Field(None, ge=1, le=paging.MAX_LIMIT)
     cursor: str | None = None
     as_: Literal["reply", "tool_result"] = Field("reply", alias="as")
 
@@ -63,9 +63,9 @@ class State(Model):
 
 
 class Link(NamedTuple):
-    """What a state of a chain follows, and its params before they took anything from it."""
+    """The call that a state in a chain follows, and the state's own params, with its pointers."""
 
-    after: int
+    after: int  # an index of `Calls.made`
     params: dict[str, Any]
 
 
@@ -76,7 +76,7 @@ class Calls:
     context: Context
     operations: Mapping[str, Operation]
     face: str
-    made: list[Made | None] = field(default_factory=list)  # None: not yet, or not at all
+    made: list[MadeCall | None] = field(default_factory=list)  # None: not finished, or failed
 
     async def answer(
         self, given: Mapping[str, Any], depth: int = 0, link: Link | None = None
@@ -86,11 +86,11 @@ class Calls:
         if depth == 0 and _is_nested_too_deep(given):
             method = given.get("method")
             error = PrereadError("E_USAGE", f"The JSON is nested more than {MAX_NESTING} deep.")
-            return _finished(_understood({"method": method}), begun, error=error)
+            return _finished(_valid_parts({"method": method}), begun, error=error)
         try:
             state = parse(State, given, TOOL)
         except PrereadError as error:
-            return _finished(_understood(given), begun, error=error)
+            return _finished(_valid_parts(given), begun, error=error)
         try:
             return await self._timed(state, begun, depth, link)
         except AnswerNeeded:
@@ -119,7 +119,7 @@ class Calls:
         if state.batch is not None:
             return await self._batch(state, state.batch, seconds, begun, depth)
         place = len(self.made)
-        self.made.append(None)  # calls of a batch start in order, and end in any
+        self.made.append(None)  # calls of a batch start in order, but may end in any order
         with anyio.move_on_after(seconds) as scope:
             done = await self._one(state, begun, place, link)
         if scope.cancelled_caught:
@@ -148,7 +148,7 @@ class Calls:
         mark = paging.mark_of({"method": operation.name, "params": state.params})
         at = paging.place(options.cursor or "", mark)
         window = paging.window(at, options.limit) if operation.reads_window else None
-        # a copy: a chain's next call looks for the project again
+        # A copy, because a context finds its project once, and a chain's next call must do it anew.
         context = replace(self.context, window=window)
         if options.dry_run and operation.effect != "read":
             reply: Model = await _preview(context, operation, request)
@@ -158,7 +158,7 @@ class Calls:
             name = operation.name
         result = reply.model_dump(mode="json", exclude_none=True)
         given, after = (link.params, link.after) if link else (params, None)
-        self.made[place] = Made({"method": name, "params": given}, result, after)
+        self.made[place] = MadeCall({"method": name, "params": given}, result, after)
         if operation.pages and operation.pages in result:
             if operation.reads_window:
                 page = paging.page_of_graph(result, at, options.limit, mark)
@@ -181,7 +181,7 @@ class Calls:
         begun: float,
         depth: int,
     ) -> State:
-        """The states of a batch, in their order; each fails alone."""
+        """The states of a batch, in their order; each fails on its own."""
         answers: list[State | None] = [None] * len(batch)
         limiter = anyio.CapacityLimiter(PARALLEL)
 
@@ -196,7 +196,7 @@ class Calls:
         names = [str(given.get("method", "batch")) for given in batch]
         missing = [name for name, one in zip(names, answers, strict=True) if one is None]
         finished = [
-            one or _finished(_understood(given), begun, error=_timed_out([name], 1))
+            one or _finished(_valid_parts(given), begun, error=_timed_out([name], 1))
             for name, given, one in zip(names, batch, answers, strict=True)
         ]
         dumped = [dump(one) for one in finished]
@@ -206,7 +206,7 @@ class Calls:
     async def _then(
         self, done: State, following: dict[str, Any], seconds: float | None, depth: int, place: int
     ) -> State:
-        """`done` with the state after it, which gets its result: whole, or by pointers."""
+        """`done` with the outcome of the state after it, which gets `done`'s result as params."""
         if done.error is not None or done.result is None:
             return done
         result = done.result["content"] if done.options.as_ == "tool_result" else done.result
@@ -215,7 +215,7 @@ class Calls:
         link = Link(place, own if isinstance(own, dict) else {})
         try:
             given["params"] = self._passed_on(given, result)
-        except PrereadError as error:  # earlier calls have happened, and their results are returned
+        except PrereadError as error:  # the earlier calls were made, so their results are returned
             return done.model_copy(update={"error": fields_of(error)})
         if seconds is not None and isinstance(given.get("options", {}), dict):
             own = {"timeout_ms": max(1, round(seconds * 1000))}
@@ -224,7 +224,7 @@ class Calls:
         return done.model_copy(update={"then": dump(answer), "error": answer.error})
 
     def _passed_on(self, given: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-        """The params of the state after, with what they take from the result before it."""
+        """The params of the next state, with what they take from the result before it."""
         own, method, fields = given.get("params"), given.get("method"), set[str]()
         if isinstance(method, str):
             fields = set(dispatch.find(self.operations, method).request.model_fields)
@@ -234,10 +234,10 @@ class Calls:
 async def perform(
     operations: Mapping[str, Operation], context: Context, given: Mapping[str, Any], face: str
 ) -> State:
-    """Run what a state asks for; the state with its outcome. Raises only AnswerNeeded.
+    """Run what a state asks for; returns the state with its outcome. Raises only AnswerNeeded.
 
-    A person is asked only about a call that is alone: it is made again with the answer, and so
-    would be the calls next to it that have changed something.
+    A person is asked only about a single call. It is made again with the answer; in a batch or a
+    chain, other calls that have already changed something would be made again as well.
     """
     if {"batch", "then"} & set(given):
         context = replace(context, caller=replace(context.caller, ask=None))
@@ -305,10 +305,10 @@ def failure_of(error: PrereadError) -> dict[str, Any]:
 
 
 def _unheard(context: Context) -> int:
-    """How many messages of other sessions wait for an agent."""
+    """How many unread messages of other sessions an agent has."""
     if not context.is_agent:
         return 0
-    with suppress(PrereadError):  # a disk that cannot be written has been reported
+    with suppress(PrereadError):  # a disk that cannot be written is reported by the call itself
         return sessions.waiting(context.layout, sessions.caller(context.by, is_person=False))
     return 0
 
@@ -319,7 +319,7 @@ async def _preview(context: Context, operation: Operation, request: Model) -> Pr
     if operation.preview is None:
         raise PrereadError(
             "E_USAGE",
-            f"{operation.name} cannot be tried without effect.",
+            f"{operation.name} has no dry run.",
             "Leave `dry_run` out.",
         )
     return await operation.preview(context, request)
@@ -369,15 +369,20 @@ def _timed_out(missing: list[str], calls: int) -> PrereadError:
 def _is_nested_too_deep(value: object) -> bool:
     level: list[object] = [value]
     for _ in range(MAX_NESTING):
-        inner = (list(one.values()) if isinstance(one, dict) else one for one in level)
-        level = [each for one in inner if isinstance(one, list) for each in one]
+        level = [inner for outer in level for inner in _children(outer)]
         if not level:
             return False
     return True
 
 
-def _understood(given: Mapping[str, Any]) -> State:
-    """A state that cannot be run, as far as it can be understood."""
+def _children(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _valid_parts(given: Mapping[str, Any]) -> State:
+    """The valid parts of a state that cannot be run, for its error."""
     method, params, metadata = given.get("method"), given.get("params"), given.get("metadata")
     return State(
         method=method if isinstance(method, str) else "",

@@ -65,7 +65,7 @@ class ShowReply(Model):
 
 
 async def show(context: Context, request: ShowRequest) -> ShowReply:
-    # What is cited is in other files, of which there can be many.
+    # With cited lines, a reply depends on many other files: it is not cached.
     replies, key = None if request.cited else context.reply_cache, (context.start, request)
     shown: ShowReply | None = replies.get(key) if replies is not None else None
     if shown is not None:

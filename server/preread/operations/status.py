@@ -24,9 +24,9 @@ from preread.records.spending import Spent
 from preread.services import Services
 from preread.settings import Level
 
-# Seconds from the call on in which it begins to refresh another stale dossier; always one of them.
+# After this many seconds, a call refreshes no further stale dossier; it always refreshes one.
 REFRESH_SECONDS = 0.5
-TO_COMPUTE = f"{staleness.COMPUTED}; the next load looks at them"
+TO_COMPUTE = f"{staleness.COMPUTED}; the next load checks them"
 
 
 class StatusRequest(RequestModel):
@@ -50,7 +50,7 @@ class DossierStatus(Model):
     tokens: int = Field(description="An estimate: 4 characters each.")
     edited: tuple[str, ...] = Field(description=EDITED)
     age: float | None = Field(
-        description="Seconds since the last build; none if that was on another machine."
+        description="Seconds since the last build; null if that was on another machine."
     )
     run: published.RunRecord | None = Field(description="The last build on this machine.")
 
@@ -61,7 +61,7 @@ class StatusReply(Model):
     root: str
     dossiers: tuple[DossierStatus, ...]
     spent: Spent = Field(description="What builds cost here today and this calendar month.")
-    month_usd: float = Field(description="The limit of a month; 0 is none.")
+    month_usd: float = Field(description="The limit for a month; 0: none.")
     warnings: tuple[str, ...] = ()
 
 
@@ -89,15 +89,14 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
 async def _refreshed(
     context: Context, services: Services, found: list[DossierStatus], end: float
 ) -> dict[str, str]:
-    """Refresh what is stale or was left by a killed build; why it was."""
+    """Refresh dossiers that are stale or that a killed build left; returns why each was stale."""
     layout = services.layout
     by_need = sorted(found, key=lambda one: one.why in {"", TO_COMPUTE})
     stale = [one.feature for one in by_need if one.why or published.pending(layout, one.feature)]
     if not stale:
         return {}
-    from preread.builds import (
-        refreshing,  # it imports all that builds: half of the time of a status
-    )
+    # Imported here: it imports the whole build pipeline, which would double the time of a status.
+    from preread.builds import refreshing
 
     return await refreshing.refresh(context.services, stale, end - time.monotonic())
 
@@ -105,16 +104,16 @@ async def _refreshed(
 def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus]:
     names, signature = list(features), _signature(services)
     build_key_of = functools.cache(functools.partial(build_key, services))
-    looks = CheckCache(services, cache.head_signature([], services.tree), build_key_of)
-    found = {one.feature: one for one in _kept(looks, names)}
+    checks = CheckCache(services, cache.head_signature([], services.tree), build_key_of)
+    found = {one.feature: one for one in _cached(checks, names)}
     with db.shared(services.layout):
-        looked = [_status(services, name, build_key_of) for name in names if name not in found]
-    looks.put(
+        checked = [_status(services, name, build_key_of) for name in names if name not in found]
+    checks.put(
         CachedCheck(manifest, one.model_dump_json(exclude={"age"}))
-        for one, manifest in looked
+        for one, manifest in checked
         if one.fresh
     )
-    found |= {one.feature: one for one, _ in looked}
+    found |= {one.feature: one for one, _ in checked}
     fresh = [name for name in names if found[name].fresh]
     computed = cache.with_unchanged_files(services, fresh, signature)
     return [
@@ -126,16 +125,16 @@ def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus
 
 
 def _signature(services: Services) -> str | None:
-    """The project's; None if it cannot be read."""
+    """The project's signature; None if the project cannot be read."""
     try:
         return cache.project_signature(services.tree)
     except Unreadable:
         return None
 
 
-def _kept(looks: CheckCache, names: list[str]) -> Iterator[DossierStatus]:
-    """What is known of dossiers that nothing has changed of since they were looked at."""
-    for text in looks.get(names).values():
+def _cached(checks: CheckCache, names: list[str]) -> Iterator[DossierStatus]:
+    """The status of those dossiers for which nothing has changed since they were checked."""
+    for text in checks.get(names).values():
         with suppress(ValueError, TypeError):  # the database may be damaged
             one = DossierStatus.model_validate({**json.loads(text), "age": None})
             yield one.model_copy(update={"age": _age(one.run)})
@@ -148,15 +147,15 @@ def _age(run: published.RunRecord | None) -> float | None:
 def _status(
     services: Services, feature: str, build_key_of: Callable[[Level], str]
 ) -> tuple[DossierStatus, Manifest]:
-    services.progress.say(f"looking at {feature}")
+    services.progress.say(f"checking {feature}")
     found = published_dossier.find(services, feature)
     manifest = found.manifest
-    looked = cache.lookup(services, staleness.as_built(manifest), build_key_of)
-    if looked.covers:
+    lookup = cache.lookup(services, staleness.as_built(manifest), build_key_of)
+    if lookup.covers:
         stale_hints.clear(services.layout, found.feature)
     else:
-        stale_hints.mark(services.layout, found.feature, looked.why)
-    why = looked.why or looked.doubt
+        stale_hints.mark(services.layout, found.feature, lookup.why)
+    why = lookup.why or lookup.doubt
     run = published.recorded(services.layout, found.feature)
     status = DossierStatus(
         feature=found.feature,

@@ -1,4 +1,4 @@
-"""Translates Preread's texts for the face that gets them.
+"""Rewrites the calls that Preread's texts name into the form of the face that shows the text.
 
 Hints name a call as a command in backticks: `preread load login`. Other faces get their own form of
 the call instead, without options in brackets. What only the command line can do, and commands that
@@ -16,7 +16,7 @@ from preread.operations import COMMANDS, REGISTRY
 from preread.operations.registry import Operation
 
 Face = Literal["commands", "tools", "states"]  # the last: HTTP, JSON-RPC, the Python client
-OPTION = re.compile(r" \(`--[^`\n]+`\)")  # how the command line does what a text describes
+OPTION = re.compile(r" \(`--[^`\n]+`\)")  # the command line's option for what a text describes
 COMMAND = re.compile(r"`preread ([^`\n]+)`( in a terminal)?")
 LOAD, LOAD_TOOL, TOOL = "context.load", "load_context", "context_operation"
 # What is Preread's own text in a reply, and what a reply repeats or quotes.
@@ -35,14 +35,14 @@ class Call(NamedTuple):
 
 
 def in_words_of(face: Face, text: str) -> str:
-    """A text with its calls as a face makes them."""
+    """A text with its calls in the form of a face."""
     if face == "commands" or "`" not in text:
         return text
-    return COMMAND.sub(lambda match: _named(face, match), OPTION.sub("", text))
+    return COMMAND.sub(lambda match: _call_text(face, match), OPTION.sub("", text))
 
 
 def reply_for(face: Face, data: Any) -> Any:  # noqa: ANN401 - any JSON
-    """A reply's or an error's JSON data with its own texts in the words of a face."""
+    """A reply's or an error's JSON data, with the calls in Preread's own texts in a face's form."""
     if face == "commands":
         return data
     if isinstance(data, list):
@@ -65,7 +65,7 @@ def _field(face: Face, key: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
     return in_words_of(face, value) if isinstance(value, str) else reply_for(face, value)
 
 
-def _named(face: Face, match: re.Match[str]) -> str:
+def _call_text(face: Face, match: re.Match[str]) -> str:
     call = None if match[2] else parsed(match[1])
     if call is None:
         return f"`preread {match[1]}` in a terminal"
@@ -94,7 +94,7 @@ def parsed(line: str) -> Call | None:
 
 
 def _params(operation: Operation, words: list[str]) -> dict[str, Any]:
-    """The params that a command's options and other words are. Raises LookupError."""
+    """The params that a command's options and positional words set. Raises LookupError."""
     fields = operation.request.model_fields
     flags = {f"--{name.strip('_').replace('_', '-')}": name for name in fields}
     places, params = list(operation.positional), dict[str, Any]()

@@ -74,17 +74,17 @@ def _preview(services: Services, request: WrongRequest) -> Preview:
 
 
 def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, ...]:
-    """The facts with this id or text, and the same words in other files of their dossier."""
+    """The facts with this id or text, and those with the same words elsewhere in their dossier."""
     layout = services.layout
     features = published.features(layout)
     if request.feature:
         features = [aliases.resolve(layout, request.feature).feature]
-    wanted = _words(request.fact)
+    wanted = _normalized(request.fact)
     found: list[DroppedFact] = []
     for feature in features:
         every = list(_facts(services, feature))
-        matching = {_words(fact.text) for fact in every if request.fact == fact.id} | {wanted}
-        found += [fact for fact in every if _words(fact.text) in matching]
+        matching = {_normalized(fact.text) for fact in every if request.fact == fact.id} | {wanted}
+        found += [fact for fact in every if _normalized(fact.text) in matching]
     if found:
         return tuple(found)
     message = f"No published fact has the id or text {request.fact[:120]!r}."
@@ -94,7 +94,7 @@ def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, .
     raise PrereadError("E_NOT_FOUND", message, hint)
 
 
-def _words(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.split()).lower()
 
 

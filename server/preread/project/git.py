@@ -1,4 +1,4 @@
-"""Run git as `gates.git_command` says, in a process that can be cancelled."""
+"""Run git with the options of `gates.git_command`, in a process that can be cancelled."""
 
 import errno
 import hashlib
@@ -15,17 +15,15 @@ from preread.infra.subprocesses import Done, Runner
 SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(true|yes|on|1)\s*$", re.IGNORECASE | re.MULTILINE)
 SECONDS = 20.0  # default timeout
 MAX_OF_GIT = 64_000_000  # bytes of one of git's files
-
-
 MISSING = 127  # the exit status of a program that cannot be started
 NO_SUCH_FILE = os.strerror(errno.ENOENT).encode()
 KILLED = 129  # shells add the signal's number to 128
 
 
 def failure(arguments: Sequence[str], done: Done, timeout: float, *, must: bool) -> str:
-    """What to tell people about a git that did not answer; empty if it did.
+    """Why git did not answer, in words for people; empty if it did.
 
-    A missing git is no failure: then the project is one without history.
+    A missing git is no failure: the project then has no history.
     """
     name = f"git {next(word for word in arguments if not word.startswith('-'))}"
     if done.timed_out:
@@ -41,7 +39,7 @@ def failure(arguments: Sequence[str], done: Done, timeout: float, *, must: bool)
 
 
 def folders(root: Path) -> tuple[Path, Path] | None:
-    """Git's own folder of the work tree that a folder is in, and the one that worktrees share."""
+    """The git folder of the work tree that contains `root`, and the one that worktrees share."""
     for place in (root, *root.parents):
         git = place / ".git"
         try:
@@ -56,7 +54,7 @@ def folders(root: Path) -> tuple[Path, Path] | None:
 
 
 def head(root: Path) -> str:
-    """The commit that is checked out, read from git's files; empty where that does not say it."""
+    """The commit that is checked out, read from git's files; empty if they do not name it."""
     found = folders(root)
     try:
         if found is None:
@@ -115,10 +113,7 @@ def run(
     inherit: Sequence[int] = (),
     index: Path | None = None,
 ) -> Done:
-    """Run git in `root`, with another index than its own if one is given.
-
-    `check` may raise to cancel it.
-    """
+    """Run git in `root`, with `index` as its index file if given. `check` may raise to cancel."""
     command = [*git_command.COMMAND, *arguments]
     own = git_command.environ(str(root), environ)
     if index is not None:

@@ -2,9 +2,9 @@
 
 A pattern comes from whoever wrote the repository. A plain translation backtracks: with forty `*`,
 matching one file name takes longer than anybody waits, and nothing interrupts a regular expression.
-Here each wildcard takes as little as it can, and what it took is not reconsidered (an atomic
-group), except by the last `**` before it. That loses no match, because a shorter beginning leaves
-every possibility to the rest.
+Here each wildcard matches as little as it can, and its match is not reconsidered (an atomic group),
+except by the last `**` before it. That misses nothing, because a shorter match leaves more to the
+rest of the pattern.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from preread.gates.path_patterns import LITERAL, parts
 
 MAX_GLOB = 4096  # characters, like the longest path that an operating system takes
-ONE, SOME, ANY, FOLDERS = "?", "*", "**", "**/"  # wildcards; other tokens are of fixed length
+ONE, SOME, ANY, FOLDERS = "?", "*", "**", "**/"  # wildcards; other tokens match a fixed length
 _ONE = "[^/]"
 _BEFORE = {"": "", ANY: ".*?", FOLDERS: "(?:[^/]*/)*?"}
 _NOTHING = re.compile("(?!)")
@@ -44,7 +44,7 @@ def _token(part: str) -> str:
 
 
 def _compiled(tokens: list[str]) -> re.Pattern[str]:
-    """Compile wildcards and texts: cut at `**`, and what is between at `*`."""
+    """Compile wildcards and texts: split at `**`, and each part at `*`."""
     wildcard, chunks, done = "", [""], ""
     for token in tokens:
         if token in {ANY, FOLDERS}:
@@ -63,7 +63,7 @@ def _group(wildcard: str, chunks: list[str]) -> str:
 
 
 def _last_group(wildcard: str, chunks: list[str]) -> str:
-    """What is after the last `**`: its end is fixed, so longest first finds it sooner."""
+    """The part after the last `**`. Its end is fixed, so trying the longest first is faster."""
     chunks[-1] += r"\Z"
     first, *others = chunks
     inner = "".join(f"(?>[^/]*?{chunk})" for chunk in others[:-1])
@@ -76,7 +76,7 @@ class GitRule(NamedTuple):
 
     includes: bool  # false for one with `!`
     only_folders: bool
-    by_name: bool  # whether it is about the last name of a path, wherever that is
+    by_name: bool  # whether it matches the last name of a path, in any folder
     pattern: re.Pattern[str]
 
     def matches(self, path: str) -> bool:
@@ -113,7 +113,7 @@ def _without_end(line: str) -> str:
 
 
 def _git_tokens(glob: str) -> Iterator[str]:
-    """The tokens of a glob, like wildmatch.c of git reads it; ValueError if it matches nothing."""
+    """The tokens of a glob, as git's wildmatch.c reads it; ValueError if it matches nothing."""
     at = 0
     while at < len(glob):
         start, char = at, glob[at]
@@ -139,7 +139,7 @@ def _git_tokens(glob: str) -> Iterator[str]:
 def _stars(glob: str, start: int, end: int) -> tuple[str, int]:
     """The wildcard of a run of stars, and where the glob continues.
 
-    Git compares the text before the first wildcard by itself, so what follows it begins anew.
+    Git compares the text before the first wildcard separately, so a glob starts anew after it.
     """
     begins = glob[:start].endswith("/") or not re.search(r"[*?\[\\]", glob[:start])
     is_whole = end - start > 1 and begins

@@ -12,7 +12,7 @@ from preread.project.tree import Tree
 from preread.roles import left_out
 
 MAX_SUGGESTIONS = 5  # packages in a hint
-Text = Callable[[str], Iterable[str]]  # of a file -> names or globs in it
+Extract = Callable[[str], Iterable[str]]  # a file's text -> the names or globs in it
 
 
 class Package(NamedTuple):
@@ -46,7 +46,7 @@ def _texts_at(found: object, *keys: str) -> list[str]:
     return [text for text in texts if isinstance(text, str) and text]
 
 
-def _matches(pattern: str) -> Text:
+def _matches(pattern: str) -> Extract:
     """A function that returns what the pattern's groups match in a text."""
     return lambda text: ("".join(groups) for groups in re.findall(f"(?m){pattern}()", text))
 
@@ -77,8 +77,8 @@ def _gradle_members(text: str) -> Iterator[str]:
             yield name.strip(":").replace(":", "/")
 
 
-# The names of a package in its manifest; the first counts. Without one, its folder's name does.
-NAMES: dict[str, Text] = {
+# A package's names in its manifest; the first counts. Without any, its folder's name is used.
+NAMES: dict[str, Extract] = {
     "package.json": lambda text: _texts_at(_json(text), "name"),
     "pyproject.toml": _pyproject_name,
     "Cargo.toml": lambda text: _texts_at(_toml(text), "package", "name"),
@@ -89,7 +89,7 @@ NAMES: dict[str, Text] = {
     "composer.json": lambda text: _texts_at(_json(text), "name"),
 }
 # The members that a workspace's file lists, as globs relative to its folder.
-MEMBERS: dict[str, Text] = {
+MEMBERS: dict[str, Extract] = {
     "pnpm-workspace.yaml": _matches(
         r"^[ \t]*-[ \t]*+[\"']?([^\"'#\n]*[^\"'#\s])[\"']?[ \t]*(?:#.*)?$"
     ),
@@ -153,7 +153,10 @@ def _is_member(folder: str, globs: list[str]) -> bool:
 
 
 def scope_of(tree: Tree, asked: str) -> str:
-    """The folder that a scope names: a path or a package's name; "" is the root. Raises E_SCOPE."""
+    """The folder for a scope, which is a path or a package's name; "" is the root.
+
+    Raises E_SCOPE.
+    """
     scope = asked.strip()
     root = f"{tree.root.as_posix()}/"
     bare = f"{scope}/".removeprefix(root).removeprefix("./").strip("/")

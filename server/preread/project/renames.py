@@ -1,24 +1,24 @@
-"""Files that git knows to be renamed."""
+"""The new names of renamed files, by git's rename detection."""
 
 from preread.project.tree import Tree
 
 
 class Renames:
-    """What git takes files for that are gone under their names; each difference is read once."""
+    """Finds the new names of files that were renamed; each diff is read only once."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._read: dict[tuple[str, ...], dict[str, str]] = {}
 
     def of(self, path: str) -> str:
-        """The name that a file has now which is gone, by git's rename detection; empty if unknown.
+        """The new name of a file that no longer exists; empty if unknown.
 
-        Looks at what is staged, then at the last commit that removed the file.
+        Looks at the changes since HEAD, then at the last commit that removed the file.
         """
         if not self._tree.is_git:
             return ""
         now = self._in_diff("HEAD").get(path)
-        if now is None:  # it was gone before
+        if now is None:  # HEAD did not have it either
             commit = self._removed_in(path)
             now = self._in_diff(f"{commit}~1", commit).get(path) if commit else None
         return now if now and self._tree.exists(now) else ""
@@ -29,8 +29,9 @@ class Renames:
         return done.out.decode().strip() if done.status == 0 else ""
 
     def _in_diff(self, *commits: str) -> dict[str, str]:
-        """Old names -> new ones, in the difference of two commits, or of one and the work tree;
-        the new name is empty where git knows none.
+        """Old names -> new names, between two commits, or between one and the work tree.
+
+        The new name of a file that was only removed is empty.
         """
         if commits not in self._read:
             options = ("--name-status", "--relative", "--find-renames", "--diff-filter=RD", "-z")

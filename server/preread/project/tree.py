@@ -71,7 +71,7 @@ class Tree:
     outlines: "dict[str, Outline]" = field(default_factory=dict)  # path -> outline, if read
     # Globs of test results -> the files that they match, if looked for.
     reports: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
-    # What could not be read: files by path -> why; git and folders, whose files are not known.
+    # What could not be read: files, path -> why; then git and folders, whose files are unknown.
     unreadable: dict[str, str] = field(default_factory=dict)
     failed: dict[str, None] = field(default_factory=dict)
     _real: dict[str, Path] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Tree:
     def git(self, *arguments: str, timeout: float = git.SECONDS, must: bool = False) -> Done:
         """Run git in the root; the repository's settings cannot make it run programs.
 
-        That it did not answer is noted in `failed`; if it `must` succeed, also that it failed.
+        If it does not answer, that is noted in `failed`; with `must`, also if it fails.
         """
         done = git.run(self.run, self.layout.root, arguments, self.environ, timeout, self.check)
         if why := git.failure(arguments, done, timeout, must=must):
@@ -128,7 +128,7 @@ class Tree:
         return found
 
     def _ignored(self, listed: list[str]) -> Ignores:
-        """The rules of the listed `.prereadignore` files; of the root's even if git ignores it."""
+        """The rules of the listed `.prereadignore` files, and the root's even if git ignores it."""
         ignored = Ignores()
         for path in dict.fromkeys((IGNORE, *(p for p in listed if p.endswith(f"/{IGNORE}")))):
             text = None if self._behind_link(path) else decoded(self.required(path))
@@ -170,7 +170,7 @@ class Tree:
 
     @cached_property
     def names(self) -> list[str]:
-        """What git lists: tracked files and others that it does not ignore, also links."""
+        """What git lists: tracked files and others that it does not ignore, including links."""
         command = ("ls-files", "-z", "--cached")
         listing = (*command, "--others", "--exclude-standard")
         done = git.run(self.run, self.layout.root, listing, self.environ, LIST_SECONDS, self.check)
@@ -210,7 +210,7 @@ class Tree:
     def data(self, path: str, limit: int = MAX_BYTES) -> bytes | None:
         """The bytes of a regular file of the project, up to the limit; else None.
 
-        One that cannot be read is noted in `unreadable`.
+        A file that cannot be read is noted in `unreadable`.
         """
         try:
             return self.required(path, limit)
@@ -219,7 +219,7 @@ class Tree:
             return None
 
     def required(self, path: str, limit: int = MAX_BYTES) -> bytes | None:
-        """`data` of a file that nothing works without. Raises Unreadable."""
+        """Like `data`, but raises Unreadable for a file that cannot be read."""
         try:
             # Listed files were already checked, and pathlib is too slow for thousands of them.
             is_listed = path in self.__dict__.get("files", ())

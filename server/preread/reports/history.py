@@ -138,7 +138,7 @@ def _is_same(one: Past, other: Past) -> bool:
 
 
 def _merged(one: Past, other: Past) -> Past:
-    """Two histories of one test as one; runs that both have count once."""
+    """Two histories of one test as one; runs that are in both count once."""
     more = [
         try_ for try_ in other.tries if not any(_is_same_run(try_, known) for known in one.tries)
     ]
@@ -166,7 +166,7 @@ def _merged(one: Past, other: Past) -> Past:
 
 
 def _is_same_run(one: Try, other: Try) -> bool:
-    """Whether two outcomes are equal and of the same time."""
+    """Whether two outcomes agree and were recorded at about the same time."""
     is_same = (one.verdict == "failed") == (other.verdict == "failed")
     return is_same and one.at - one.took - SAME_RUN <= other.at <= one.at + SAME_RUN
 

@@ -11,12 +11,12 @@ from preread.reports.outcomes import Outcome
 from preread.reports.store import Row, save_report
 
 MAX_TESTS, MAX_OUTCOMES_PER_TEST = 20_000, 50
-MAX_AGE = 6 * 30 * 86_400  # a test is kept for so many seconds after the last report that names it
+MAX_AGE = 6 * 30 * 86_400  # seconds that a test is kept after the last report that names it
 MAX_REPORTS = 20_000  # paths of reports, and digests of contents that were added
 MAX_RECORDS = 8_000_000  # characters of all records that facts can cite
 MAX_FAILED = 1_000  # failed tests in one record; facts about others cannot cite it
 MAX_MESSAGES = 50  # in one record
-SAME_RUN = 5.0  # seconds: reports of other names that began so close together are of one run
+SAME_RUN = 5.0  # seconds: reports with other paths that began this close together are of one run
 SEVERITY = {"passed": 0, "flaky": 1, "failed": 2}
 
 
@@ -37,7 +37,7 @@ class ReadReport(NamedTuple):
 
 
 def ingest(connection: sqlite3.Connection, reports: Sequence[ReadReport]) -> None:
-    """Add reports in one transaction, as each waits for the disk; then prune the history."""
+    """Add reports in one transaction, because each waits for the disk; then prune the history."""
     with transaction(connection):
         for report in reports:
             number = save_report(connection, report.row)

@@ -36,7 +36,7 @@ class Places:
         return file, group, " ".join(re.findall(r"\w+", f"{file.removesuffix('.py')} {group}"))
 
     def _longest_end(self, path: str) -> str:
-        """The longest end of the path that is a file of the project, else the path itself."""
+        """The longest end of the path that is a file of the project, or else the path itself."""
         inside = path.removeprefix(f"{self.tree.root}/").strip("/")
         parts = inside.split("/")
         ends = ("/".join(parts[n:]) for n in range(len(parts)))

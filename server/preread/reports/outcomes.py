@@ -122,20 +122,20 @@ def _first(text: str) -> str:
 
 
 def _without_code(text: str) -> str:
-    """A failure's output without the source code that runners show, which could look like one."""
+    """A failure's output without the source code in it, which could look like a message."""
     lines = text.split("\n")
     marked = [line for line in lines if line.startswith("E ")]
     return "\n".join(marked or [line for line in lines if not _CODE.match(line)])
 
 
 class Lines:
-    """Finds the line numbers of texts; fast if they are asked for in about their order."""
+    """Finds the line numbers of texts; fast if they are looked up roughly in order."""
 
     def __init__(self, text: str) -> None:
         self._text, self._place, self._line = text, 0, 1
 
     def of(self, needle: str) -> int:
-        """The next line with this text, 1-based, starting over after the last; 0 without any."""
+        """The next line with this text, 1-based, starting over after the last one; 0 if none."""
         place = self._text.find(needle, self._place)
         if place < 0:
             self._place, self._line = 0, 1

@@ -33,7 +33,7 @@ def read_json(value: dict[str, Any], lines: Lines) -> Report:
 
 
 def _outcome(test: dict[str, Any], lines: Lines) -> Outcome | None:
-    """One test of pytest-json-report; None if it has no id, or an outcome that is not known."""
+    """One test of pytest-json-report; None if it has no id or an unknown outcome."""
     node = outcomes.clean(test.get("nodeid"))
     phases = [phase for name in PHASES if isinstance(phase := test.get(name), dict)]
     bad = next((phase for phase in phases if phase.get("outcome") == "failed"), None)
@@ -66,7 +66,7 @@ def _failure(phase: dict[str, Any]) -> tuple[str, str]:
 
 @dataclass
 class _Test:
-    """What the lines read so far say of one test."""
+    """What the lines read so far say about one test."""
 
     retries: int = 0
     failed: bool = False  # in the last attempt
@@ -92,18 +92,18 @@ class _Log:
 
 
 def read_log(lines: Iterable[str]) -> Report:
-    """Read the lines of pytest-reportlog. The run may have been killed, or still be going on."""
+    """Read the lines of pytest-reportlog. The run may have been killed, or still be running."""
     log = _Log()
-    for number_, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            log.broken = log.broken or number_
+            log.broken = log.broken or line_number
             continue
         if isinstance(value, dict):
-            _add(log, value, number_)
+            _add(log, value, line_number)
     report = Report(at=log.first)
     for node, test in log.tests.items():
         report.outcomes.append(

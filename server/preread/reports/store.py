@@ -1,8 +1,7 @@
 """The test history database, `.project/.state/test-history.db`.
 
-It is not derived, because the next test run overwrites a report. Reports are added whole: a
-killed process leaves all of one or nothing. If the file is lost, history starts
-over.
+It is not derived, because the next test run overwrites a report. Even if the process is killed, a
+report is added completely or not at all. If the file is lost, the history starts over.
 """
 
 import json
@@ -84,7 +83,7 @@ class Try(NamedTuple):
 
 
 class StoredTest(NamedTuple):
-    """What is stored of one test."""
+    """What is stored about one test."""
 
     file: str
     group: str
@@ -101,9 +100,9 @@ class StoredTest(NamedTuple):
 
 
 def _sound(row: R) -> R:
-    """The row. Raises TypeError if a value is of another type than its field: one bit decides.
+    """The row. Raises TypeError if a value has the wrong type, as after a flipped bit.
 
-    Within `use`, that is damage of the file.
+    Within `use`, this counts as damage to the file.
     """
     for value, kind in zip(row, type(row).__annotations__.values(), strict=True):
         if not isinstance(value, NUMBERS if kind in NUMBERS else get_origin(kind) or kind):
@@ -129,7 +128,7 @@ def rows(connection: sqlite3.Connection) -> dict[str, Row]:
 
 
 def ingested(connection: sqlite3.Connection, digest: str) -> tuple[str, str, float] | None:
-    """Of a report's content that was added: its failures, its problem and when its run began."""
+    """The failures' digest, problem and start of a content that was added before; None if new."""
     found = connection.execute(
         "SELECT says, problem, at FROM seen WHERE digest = ?", (digest,)
     ).fetchone()
@@ -158,7 +157,7 @@ def _record(connection: sqlite3.Connection, id_: str) -> Line | None:
         return None
     value = json.loads(found[0])
     if not isinstance(value, dict):
-        raise ValueError("a record is not an object")  # noqa: TRY004 - as of other damage
+        raise ValueError("a record is not an object")  # noqa: TRY004 - like other damage
     return Line(found[0], value)
 
 

@@ -20,7 +20,7 @@ from preread.reports.locating import Places
 from preread.reports.outcomes import LATEST, Outcome, clean
 from preread.reports.store import Row
 
-MAX_BYTES = 32_000_000  # of one report; a larger one is a problem, and not read
+MAX_BYTES = 32_000_000  # of one report; a larger one is not read, and reported as a problem
 BATCH = 500  # reports that are stored at once: a killed process loses no more than these
 DAY = 86_400.0
 
@@ -34,7 +34,7 @@ class ReportState(NamedTuple):
 
 
 def update(tree: Tree, paths: Iterable[str]) -> ReportState:
-    """Read the changed reports into the history. Only a problem if it cannot be written."""
+    """Read the changed reports into the history; if that cannot be written, it is a problem."""
     stats = dict(_stats(tree, paths))
     if not stats:
         return ReportState()
@@ -140,13 +140,13 @@ class _Update:
         return row, outcomes
 
     def _known(self, digest: str) -> tuple[str, str, float] | None:
-        """Of a report's content that was read before: its failures, its problem, when it began."""
+        """The failures' digest, problem and start of a content that was read before."""
         if row := self.known.get(digest):
             return row.failures, row.problem, row.at
         return store.ingested(self.connection, digest) if self.connection else None
 
     def _publishable(self, outcome: Outcome) -> Outcome:
-        """The outcome without secrets: a message that has one goes, in a name it is hidden."""
+        """The outcome without secrets: hidden in its name; a message with one is removed."""
         name, message = self.hidden(outcome.name), outcome.message
         if name != outcome.name:
             outcome = outcome._replace(name=name)
@@ -154,5 +154,5 @@ class _Update:
         return outcome._replace(message="") if has_secret else outcome
 
     def _plausible(self, at: float) -> float:
-        """The time, or now if it is in the future: it would be the newest run for a long time."""
+        """The time; now if it is in the future, or it would be the newest run for a long time."""
         return at if 0 < at < min(LATEST, self.now + DAY) else self.now

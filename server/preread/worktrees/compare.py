@@ -27,7 +27,7 @@ class Compared(Model):
     commits: tuple[str, ...] = Field(description="Abbreviated id and subject, newest first.")
     files: tuple[FileChange, ...]
     uncommitted: tuple[str, ...] = Field(description="Changed and new files, in no commit yet.")
-    diff: str = Field(description="Of commits and changed files, without files new to git.")
+    diff: str = Field(description="Of commits and uncommitted changes, without untracked files.")
     truncated: bool = False
 
 

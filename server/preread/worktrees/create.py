@@ -49,13 +49,13 @@ def create(repository: Repository, wanted: Record) -> tuple[str, ...]:
         notes.append("Its submodules are not checked out: `git submodule update --init` does that.")
     if left_out:
         notes.append(
-            f"Git has other files of .project, but not {', '.join(left_out)}: commit them."
+            f"Git tracks other files of .project, but not {', '.join(left_out)}: commit them."
         )
     return tuple(notes)
 
 
 def check(repository: Repository, wanted: Record) -> None:
-    """Raises E_WORKTREE and E_OUTSIDE if the worktree cannot be created."""
+    """Raise E_WORKTREE or E_OUTSIDE if the worktree cannot be created."""
     path = records.path_of(repository, wanted.name)
     for link in wanted.links:
         _check_link(repository, link)
@@ -76,8 +76,8 @@ def check(repository: Repository, wanted: Record) -> None:
     if any(path == Path(one["worktree"]) for one in repository.checkouts()):
         raise failed(
             f"Git knows another worktree at {path}, whose folder is gone.",
-            "Choose another name, or let git forget it: `git worktree prune`. Commits that no "
-            "branch has are lost then.",
+            "Choose another name, or let git forget it: `git worktree prune`. Commits that are on "
+            "no branch are then lost.",
             reason="exists",
         )
     short = records.short(wanted.branch)
@@ -89,7 +89,7 @@ def check(repository: Repository, wanted: Record) -> None:
 
 
 def _check_link(repository: Repository, link: str) -> None:
-    """A linked folder has to be ignored by git, or an agent would commit the link."""
+    """Raise E_WORKTREE if git does not ignore the link: an agent would commit it."""
     _source(repository.layout, link)
     ignored = ("--no-literal-pathspecs", "check-ignore", "-q", "--", f"{repository.prefix}{link}")
     if repository.run(*ignored, must=False).status:
@@ -143,7 +143,7 @@ def _link(repository: Repository, place: Path, link: str) -> None:
 
 
 def default_name(issue: int | None, feature: str, taken: Iterable[str]) -> str:
-    """`issue-270`, or the feature's name; with a number if that is taken."""
+    """`issue-270`, or the feature's name; with a number at its end if that is taken."""
     name = f"issue-{issue}" if issue is not None else feature
     used, number, free = set(taken), 2, name
     while free in used:

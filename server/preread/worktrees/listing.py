@@ -89,14 +89,14 @@ def _described(repository: Repository, checkout: dict[str, str], record: Record 
 
 
 def divergence(repository: Repository, one: str, other: str) -> tuple[int, int]:
-    """The number of commits ahead and behind."""
+    """How many commits `one` is ahead of and behind `other`."""
     counted = repository.out("rev-list", "--left-right", "--count", f"{one}...{other}", "--")
     ahead, _, behind = counted.partition("\t")
     return int(ahead or 0), int(behind or 0)
 
 
 def changes(repository: Repository, path: Path) -> list[str]:
-    """The paths that differ from the last commit, also new files; `dir/` is a nested repository."""
+    """The paths that differ from the last commit, new files too; `dir/` is a nested repository."""
     status = ("status", "--porcelain", "-z", "-uall", "--no-renames")
     return [line[3:] for line in repository.names(*status, at=path)]
 

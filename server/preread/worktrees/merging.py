@@ -17,7 +17,7 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, conflicts, failed
 
 How = Literal["ff", "merge", "rebase"]
-TRIES = 5  # retries if the base gets new commits during a merge
+TRIES = 5  # if the base gets new commits during a merge
 MARKER = re.compile(rb"^(<{7}|>{7}) ", re.MULTILINE)
 MAX_BYTES = 10_000_000
 
@@ -94,7 +94,7 @@ def _joined(repository: Repository, record: Record, path: Path, base: str, how: 
         return _joined_there(repository, record, path, "rebase", "-q", base)
     if both := _merge_commit(repository, record, base):
         return both
-    # Even where merge-tree saw conflicts, git may merge: then its commit is used.
+    # Even if merge-tree saw conflicts, git may be able to merge: then its commit is used.
     return _joined_there(repository, record, path, "merge", "-q", "--no-edit", base)
 
 
@@ -108,7 +108,7 @@ def _joined_there(repository: Repository, record: Record, path: Path, *words: st
 
 
 def _merge_commit(repository: Repository, record: Record, base: str) -> str:
-    """A commit of both, base first, on no branch yet; empty if there are conflicts.
+    """A merge commit, with the base as first parent, on no branch yet; empty if conflicts.
 
     Touches no file.
     """
@@ -216,7 +216,7 @@ def abort(repository: Repository, name: str) -> Merged:
         record = records.need(held, name)
         path = records.path_of(held, name)
         what = _need_under_way(held, record, path)
-        # Git refuses if files have another time than its index, even if their content is the same.
+        # Git refuses if files have other times than its index says, even with the same content.
         held.run("update-index", "-q", "--refresh", at=path, must=False)
         held.run(what, "--abort", at=path)
         return Merged("aborted", held.commit_of(record.branch))

@@ -15,7 +15,7 @@ LINK = "120000"  # the mode of a symbolic link
 
 
 class Changed(NamedTuple):
-    """A file that the fast-forward changes. An id of zeros means that there is none."""
+    """A file that the fast-forward changes. An id of zeros means that the file does not exist."""
 
     path: str
     mode: str  # afterwards
@@ -104,12 +104,14 @@ def _is_index_new(repository: Repository, at: Path, changed: list[Changed]) -> b
 
 
 def _state(repository: Repository, file: Path, one: Changed) -> str:
-    """How far git got with a file: `done`, `half` (also: removed, not yet rewritten), or empty.
+    """How far git got with a file: `done`, `half` (or removed, and not yet rewritten), or empty.
 
-    Empty: git has not touched it, or its content is somebody's work.
+    Empty means that git has not touched it, or that its content is somebody's work.
     """
     if not os.path.lexists(file):
-        return "half" if one.is_old and one.is_new else "" if one.is_new else "done"
+        if not one.is_new:
+            return "done"
+        return "half" if one.is_old else ""
     if not one.is_new or file.is_symlink() != (one.mode == LINK) or file.is_dir():
         return ""
     if file.is_symlink():
@@ -121,6 +123,6 @@ def _state(repository: Repository, file: Path, one: Changed) -> str:
 def _state_of_text(repository: Repository, file: Path, one: Changed) -> str:
     if repository.out("hash-object", "--", str(file), at=file.parent) == one.new:
         return "done"
-    # As it is in a checkout: with other ends of lines, say.
+    # As git writes it into a checkout, for example with other line ends.
     text = repository.run("cat-file", "--filters", f"--path={one.path}", one.new).out
     return "half" if text.startswith(plain_bytes(file) or b"") else ""

@@ -28,14 +28,14 @@ class Record(Model):
     name: str
     branch: str  # full: refs/heads/…
     base: str  # full name of the branch to merge into; empty if created at a bare commit
-    begun_at: str  # the commit
+    begun_at: str  # the commit that it was created at
     stage: Stage = "creating"
     issue: int | None = None
     feature: str = ""
     links: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     tip: str = ""  # of the branch when it was merged or kept before removal
-    agent: str = ""  # which kind of agent works in it
+    agent: str = ""  # the kind of the last agent in it
 
 
 class Move(Model):

@@ -34,7 +34,10 @@ class Removed(NamedTuple):
 
 
 def work_in(repository: Repository, record: Record) -> Work:
-    """Raises E_WORKTREE if it contains repositories, whose commits no ref here could keep."""
+    """The worktree's work that exists nowhere else.
+
+    Raises E_WORKTREE if it contains repositories, whose commits no ref here could keep.
+    """
     path, tip = records.path_of(repository, record.name), repository.commit_of(record.branch)
     dirty, under_way, detached, hidden = [], "", "", []
     if (path / ".git").exists():
@@ -68,8 +71,9 @@ def _check_inner(repository: Repository, path: Path, dirty: list[str]) -> None:
 
 
 def remove(repository: Repository, name: str, *, force: bool) -> Removed:
-    """Remove a worktree and its branch. Raises E_WORKTREE for work that is nowhere else, unless
-    forced.
+    """Remove a worktree and its branch.
+
+    Unless forced, raises E_WORKTREE for work that exists nowhere else.
     """
     with repository.locked(name) as held:
         record = records.need(held, name)
@@ -96,7 +100,7 @@ def _remove(repository: Repository, record: Record, work: Work) -> None:
 
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:
-    """The work in it. Raises E_WORKTREE if it may not be removed."""
+    """The work in a worktree. Raises E_WORKTREE if the worktree may not be removed."""
     if not (records.path_of(repository, record.name) / ".git").exists():
         hint = "`preread worktree prune` saves what is left of its work and forgets the worktree."
         raise failed(f"The folder of {record.name} is gone.", hint, reason="gone")
@@ -128,7 +132,7 @@ def check(repository: Repository, record: Record, *, force: bool) -> Work:
 
 
 def keep(repository: Repository, record: Record, work: Work) -> Removed:
-    """Commit everything in it; the parents are the checked-out commit and the branch."""
+    """Commit everything in a worktree; the parents are the checked-out commit and the branch."""
     path = records.path_of(repository, record.name)
     entry = undo.entry_of(repository, path)
     parents = [parent for parent in (work.detached, work.tip) if parent] or [record.begun_at]

@@ -9,7 +9,7 @@ from preread.worktrees import listing, moving, records, removal, undo
 from preread.worktrees.records import Record, path_of
 from preread.worktrees.repository import Repository
 
-# Older git lock files are left over from a killed git: a running one holds them only briefly.
+# Lock files older than this were left by a killed git: a running one keeps them only briefly.
 STALE_SECONDS = 60.0
 LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 
@@ -87,7 +87,7 @@ def _is_there(repository: Repository, record: Record) -> bool:
 
 
 def _half_created(repository: Repository) -> Iterator[str]:
-    """Undo creations first: a half-created worktree may keep git from listing any."""
+    """Undo interrupted creations. They come first, because they may keep git from listing any."""
     for record in records.every(repository.layout).values():
         if record.stage == "creating":
             with repository.locked(record.name) as held:

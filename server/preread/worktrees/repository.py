@@ -19,7 +19,7 @@ from preread.services import Progress, Services
 
 SECONDS = 600.0  # checking out a large repository takes minutes
 LOCK_SECONDS = 10.0
-LEAST_SPACE = 2**16  # bytes; git needs some for each index that it writes
+LEAST_SPACE = 2**16  # bytes; git needs space for each index that it writes
 REASONS = (
     (rb"No space left on device|File too large|Out of diskspace", "the disk is full"),
     (rb"Disk quota exceeded", "the disk quota is used up"),
@@ -167,7 +167,7 @@ class Repository:
         return found
 
     def checkout_of(self, branch: str) -> Path | None:
-        """Where a branch is checked out."""
+        """Where a branch is checked out; None if nowhere."""
         for found in self.checkouts():
             if found.get("branch") == branch and "prunable" not in found:
                 return Path(found["worktree"])

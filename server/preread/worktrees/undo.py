@@ -73,8 +73,9 @@ def _entries(repository: Repository) -> list[Path]:
 
 
 def _is_half_created(folder: Path, name: str) -> bool:
-    """Whether git was killed while creating this: it then neither lists nor prunes it, and
-    with an empty `commondir` it lists none.
+    """Whether git was killed while it created this folder for a worktree.
+
+    Git then neither lists nor prunes the worktree; if `commondir` is empty, it lists none at all.
     """
     if folder.name.rstrip("0123456789") != name.rstrip("0123456789"):
         return False

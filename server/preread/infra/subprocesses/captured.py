@@ -77,9 +77,8 @@ def run(
 ) -> Done:
     """Run a program to its end, with `feed` as its standard input. `check` may raise to cancel it.
 
-    It inherits the descriptors in `inherit`.
-
-    If it cannot be started, the status is 127, like in a shell, and `err` has the reason.
+    It inherits the descriptors in `inherit`. If it cannot be started, the status is 127, like in a
+    shell, and `err` has the reason.
     """
     try:
         with _input(feed) as stdin:

@@ -1,4 +1,4 @@
-"""Start a program and leave it to itself: one that outlives this process, or a server on pipes."""
+"""Start a program without supervising it: one that outlives this process, or a server on pipes."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from preread.infra import atomic
 def start(
     program: Sequence[str], environ: Mapping[str, str], log: Path
 ) -> "subprocess.Popen[bytes]":
-    """Start it in its own session, and in the root folder, so that it keeps no other one busy.
+    """Start it in its own session, and in the root folder, so that it keeps no other one in use.
 
     Raises E_WRITE, OSError.
     """

@@ -20,7 +20,7 @@ else:
 SLICE = 0.1  # seconds between checks of the deadline and for cancellation
 # Seconds from asking a program to end to killing it; the supervisor needs up to 7.5.
 PATIENCE = 8.0
-DRAIN_TURNS = 64  # turns that read the rest of a program's output; one empties a usual pipe
+DRAIN_TURNS = 64  # turns that read the rest of a program's output; one usually empties a pipe
 MAX_LINE = 64 << 20  # bytes
 CANNOT_START = 127
 
@@ -54,7 +54,7 @@ class Lines:
             self._add(part)
 
     def finish(self) -> None:
-        """End the output; what came after the last newline is a line too."""
+        """End the output; text after the last newline is a line, too."""
         if self._part or self._too_long:
             self._take()
 

@@ -1,4 +1,4 @@
-"""The process between Preread and a program: it outlives both and ends everything of the program.
+"""The process between Preread and a program: it outlives both, and ends all its processes.
 
 It runs as a script, `python -I -S supervisor.py LIFELINE SCRATCH LC_CTYPE PROGRAM…`, and must not
 import anything of Preread. Its imports add to the start of every run, so `signal` (6 ms) and

@@ -1,4 +1,4 @@
-"""What `agent.execute` does for a coordinator: its order, its reply, and what is remembered."""
+"""`agent.execute` for a coordinator: its order, its reply, and what is remembered of a run."""
 
 import hashlib
 import time
@@ -29,10 +29,10 @@ MAX_QUESTION = 1000
 
 
 async def suite(context: Context, services: Services, given: str | None) -> Suite:
-    """The tests that a person allowed to be run. Raises E_NOT_ALLOWED, E_USAGE.
+    """The test suite that a person allowed to be run. Raises E_NOT_ALLOWED, E_USAGE.
 
-    What a repository says about itself is only a proposal: its command would run with the person's
-    rights.
+    A command that is detected in the repository would run with the person's rights, so it is used
+    only if the person agrees.
     """
     if (own := allowed(context, services, given)) is not None:
         return own
@@ -52,7 +52,7 @@ async def suite(context: Context, services: Services, given: str | None) -> Suit
 
 
 def allowed(context: Context, services: Services, given: str | None) -> Suite | None:
-    """The tests that a person has set. Raises E_NOT_ALLOWED for those that an agent wants to."""
+    """The test suite that a person has set. Raises E_NOT_ALLOWED if an agent tries to set one."""
     if given is not None and context.is_agent:
         raise PrereadError("E_NOT_ALLOWED", "`test_command` is for people to set.", HINT)
     command = given or services.settings.test_command
@@ -68,7 +68,7 @@ def order(
     known: dict[str, str],
     tests: Suite,
 ) -> Order:
-    """The order that a request is. Raises E_WORKTREE, E_USAGE."""
+    """The coordinator's order for a request. Raises E_WORKTREE, E_USAGE."""
     base = repository.out("symbolic-ref", "-q", "HEAD")
     if request.into:
         base = f"refs/heads/{request.into}"
@@ -95,7 +95,7 @@ def order(
 async def carry_out(
     context: Context, services: Services, wanted: Order, begun: float
 ) -> ExecuteReply:
-    """The reply of a run. Raises E_TIMEOUT if it is not done, with what is, and its own errors."""
+    """The reply of a run. Raises its errors; E_TIMEOUT has the partial reply in its details."""
     result = await in_thread(context, services, _carried_out, wanted)
     if not result.joined:
         for lesson in (*notes.lessons(wanted, result), *notes.failures(wanted, result)):
@@ -126,9 +126,9 @@ def _carried_out(services: Services, wanted: Order) -> Result:
 
 
 async def _keep(context: Context, lesson: notes.Lesson) -> None:
-    """Keep it for this person, as an agent's: it is not the project's knowledge by itself."""
+    """Store a lesson as an agent's, for this person only, not as the project's knowledge."""
     context = replace(context, by="mcp:agent")
-    with suppress(PrereadError):  # what may not be stored, such as a secret, is only in the journal
+    with suppress(PrereadError):  # what may not be stored, like a secret, stays in the journal only
         if lesson.is_decision:
             request = DecideRequest(decision=lesson.text, topic=lesson.topic, personal=True)
             await decide(context, request)
@@ -140,38 +140,40 @@ async def _keep(context: Context, lesson: notes.Lesson) -> None:
 
 def _reply(services: Services, wanted: Order, result: Result, begun: float) -> ExecuteReply:
     repository = open_repository(services)
-    story, failures = result.story, result.all_failures()
-    merged = sum(bool(part.merged) for part in story.parts.values())
-    kept = {name: removal.kept(repository, part.worktrees) for name, part in story.parts.items()}
-    limit = compare.MAX_DIFF // max(1, len(story.parts))
+    run_state, failures = result.run_state, result.all_failures()
+    merged = sum(bool(state.merged) for state in run_state.tasks.values())
+    kept = {
+        name: removal.kept(repository, state.worktrees) for name, state in run_state.tasks.items()
+    }
+    limit = compare.MAX_DIFF // max(1, len(run_state.tasks))
     diffs = [
         Change(
-            task=name, merged=bool(part.merged), commit=part.merged or part.commit,
-            summary=part.report.summary if part.report else "",
-            findings=part.verdict.findings if part.verdict else (), tests=part.tested,
+            task=name, merged=bool(state.merged), commit=state.merged or state.commit,
+            summary=state.report.summary if state.report else "",
+            findings=state.verdict.findings if state.verdict else (), tests=state.tested,
             diff=services.credentials.without(
-                compare.between(repository, part.begun_at, part.commit, limit=limit)
+                compare.between(repository, state.begun_at, state.commit, limit=limit)
             ),
             kept=kept[name],
         )
-        for name, part in story.parts.items() if part.commit
+        for name, state in run_state.tasks.items() if state.commit
     ]  # fmt: skip
     return ExecuteReply(
         status="incomplete" if failures else "done",
         kind="coordinator",
         id=wanted.id,
         joined=result.joined,
-        tasks_created=len(story.parts),
+        tasks_created=len(run_state.tasks),
         tasks_done=merged,
         execution_time_ms=round((time.monotonic() - begun) * 1000),
-        worktrees_created=len(story.worktrees),
-        cost_usd=round(story.cost_usd, 6),
+        worktrees_created=len(run_state.worktrees),
+        cost_usd=round(run_state.cost_usd, 6),
         diffs=tuple(diffs),
         failures=tuple(
             Failed.model_validate({**failure._asdict(), "kept": kept[failure.task]})
             for failure in failures
         ),
-        next=f"Call again with the same words, or the id {wanted.id}, to try what failed once "
-        "more; what is merged is not done again." if failures
+        next=f"Call again with the same params, or the id {wanted.id}, to retry what failed; "
+        "what is merged is not done again." if failures
         else "Everything is merged. Read the findings of the reviews.",
     )  # fmt: skip

@@ -15,7 +15,7 @@ from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import LoadReply
 from preread.operations.agent import coordinator, plan
-from preread.operations.agent.plan import Asked
+from preread.operations.agent.plan import ResolvedRequest
 from preread.operations.agent.shapes import MAX_TEXT, ExecuteReply, ExecuteRequest
 from preread.operations.load import LoadRequest, load
 from preread.operations.registry import Context, Operation, Preview, in_thread
@@ -26,13 +26,13 @@ from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, open_repository
 
 MAX_ISSUE = 10**9
-FORMS: dict[str, type[Answer]] = {"review": answers.Verdict}  # of answers that programs read
+FORMS: dict[str, type[Answer]] = {"review": answers.Verdict}  # kinds that answer in JSON
 
 
 async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
     begun = time.monotonic()
     services = context.services()
-    _, repository, task, feature, settings = _asked(context, services, request)
+    _, repository, task, feature, settings = _resolved(context, services, request)
     limited = replace(services, settings=settings)
     is_coordinator = request.kind == "coordinator"
     suite = (
@@ -48,14 +48,14 @@ async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
 
 async def preview(context: Context, request: ExecuteRequest) -> Preview:
     services = context.services()
-    asked = _asked(context, services, request)
+    resolved = _resolved(context, services, request)
     is_coordinator = request.kind == "coordinator"
     tests = coordinator.allowed(context, services, request.test_command) if is_coordinator else None
-    return await in_thread(context, services, plan.preview, asked, tests)
+    return await in_thread(context, services, plan.preview, resolved, tests)
 
 
-def _asked(context: Context, services: Services, request: ExecuteRequest) -> Asked:
-    """The request, validated. Raises an error for an invalid one."""
+def _resolved(context: Context, services: Services, request: ExecuteRequest) -> ResolvedRequest:
+    """The validated request. Raises an error if it is invalid."""
     _check_alone(services, request, agent=context.is_agent)
     _check_commands(request, agent=context.is_agent)
     repository = open_repository(services)
@@ -63,18 +63,18 @@ def _asked(context: Context, services: Services, request: ExecuteRequest) -> Ask
     feature = aliases.resolve(repository.layout, request.feature).feature
     limits = lowered(services, request.max_usd, request.model)
     settings = services.settings.model_copy(update=limits)
-    return Asked(request, repository, task, feature, settings)
+    return ResolvedRequest(request, repository, task, feature, settings)
 
 
 async def dossier(context: Context, feature: str, task: str) -> LoadReply:
-    """The dossier, waited for however long the build takes: an agent reads before it starts."""
+    """The dossier, however long its build takes: an agent reads before it starts."""
     patient = replace(context.caller, wait=None, times_out=False, takes_early_reply=False)
     wanted = LoadRequest(feature=feature, description=task[:500] or None)
     return await load(replace(context, caller=patient), wanted)
 
 
 def _check_alone(services: Services, request: ExecuteRequest, *, agent: bool) -> None:
-    """An agent of a workflow is run by its workflow. Raises E_NOT_ALLOWED."""
+    """Refuse an agent's call to run a workflow's agent on its own. Raises E_NOT_ALLOWED."""
     for workflow in definitions.every(services.layout).values():
         if agent and request.kind in workflow.agents:
             raise PrereadError(
@@ -86,7 +86,10 @@ def _check_alone(services: Services, request: ExecuteRequest, *, agent: bool) ->
 
 
 def _check_commands(request: ExecuteRequest, *, agent: bool) -> None:
-    """Only a person has commands run, by a kind that proposes. Raises E_NOT_ALLOWED, E_USAGE."""
+    """Refuse `commands` from an agent, or for a kind that does not propose any.
+
+    Raises E_NOT_ALLOWED, E_USAGE.
+    """
     policy = kinds.policy(request.kind)
     if request.commands and agent:
         raise PrereadError(
@@ -99,7 +102,10 @@ def _check_commands(request: ExecuteRequest, *, agent: bool) -> None:
 
 
 def lowered(services: Services, max_usd: float | None, model: str | None) -> dict[str, object]:
-    """Limits are only lowered; the model is one of the two that the person set."""
+    """The settings that a call changes: a lower limit, or another of the person's two models.
+
+    Raises E_NOT_ALLOWED for any other model.
+    """
     settings = services.settings
     wanted = max_usd or settings.max_usd
     allowed = {settings.model, settings.fallback_model}
@@ -112,7 +118,7 @@ def lowered(services: Services, max_usd: float | None, model: str | None) -> dic
 
 
 def _task(layout: Layout, request: ExecuteRequest) -> str:
-    """The task with the issue's or ticket's text. Raises E_ISSUE, E_NOT_FOUND, E_USAGE."""
+    """The task with the text of its issue or ticket. Raises E_ISSUE, E_NOT_FOUND, E_USAGE."""
     texts = [request.task]
     if request.issue is not None:
         number = _number(request.issue)
@@ -134,7 +140,7 @@ def _task(layout: Layout, request: ExecuteRequest) -> str:
 
 
 def ticket_text(layout: Layout, ticket: str) -> str:
-    """Raises E_NOT_FOUND."""
+    """The text of a ticket in `.project/tickets/`. Raises E_NOT_FOUND."""
     data = plain_bytes(layout.ticket(ticket), MAX_TEXT)
     if data is None:
         raise PrereadError("E_NOT_FOUND", f"There is no ticket {ticket} here.", "")
@@ -211,7 +217,7 @@ def _carried_out(
     text: str,
     budget: Budget,
 ) -> proposals.Done | None:
-    """What was run of a proposal; None if no command was allowed."""
+    """What was run of a proposal's commands; None if no command was allowed."""
     if not request.commands:
         return None
     try:

@@ -13,12 +13,12 @@ HINT = 'Like {"issue_number": 270, "config": {"concurrency": 3, "timeout_seconds
 
 
 def name(method: str) -> str:
-    """The operation that a method of a kind runs; any other method as it is."""
+    """`agent.execute` for a method of an agent's kind; any other method unchanged."""
     return EXECUTE if METHOD.fullmatch(method) else method
 
 
 def params(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The params of `agent.execute` for a method of a kind; those of any other as they are.
+    """The params of `agent.execute` for a method of an agent's kind; any others unchanged.
 
     Raises E_USAGE.
     """

@@ -17,8 +17,8 @@ from preread.worktrees import records
 from preread.worktrees.repository import Repository
 
 
-class Asked(NamedTuple):
-    """A request that was found to be valid."""
+class ResolvedRequest(NamedTuple):
+    """A valid request, with what it refers to."""
 
     request: ExecuteRequest
     repository: Repository
@@ -27,43 +27,45 @@ class Asked(NamedTuple):
     settings: Settings  # with the limits of this run
 
 
-def preview(services: Services, asked: Asked, tests: Suite | None) -> Preview:
-    """What the call would start, where, and within which limits; `tests` are allowed already."""
-    policy = kinds.policy(asked.request.kind)
+def preview(services: Services, resolved: ResolvedRequest, tests: Suite | None) -> Preview:
+    """What the call would start, where, and within which limits; `tests` are already allowed."""
+    policy = kinds.policy(resolved.request.kind)
     notes = [
-        _who(asked),
-        _may(asked, policy),
-        _where(asked),
-        *_prompt(asked),
-        _cost(services, asked),
+        _who(resolved),
+        _may(resolved, policy),
+        _where(resolved),
+        *_prompt(resolved),
+        _cost(services, resolved),
     ]
-    if asked.request.kind == "coordinator":
+    if resolved.request.kind == "coordinator":
         notes.append(_tests(services, tests))
     return Preview(notes=tuple(notes))
 
 
-def _who(asked: Asked) -> str:
-    request, model = asked.request, asked.settings.model
+def _who(resolved: ResolvedRequest) -> str:
+    request, model = resolved.request, resolved.settings.model
     if request.kind != "coordinator":
-        return f"The agent {request.kind} would work on the feature {asked.feature}, model {model}."
+        return (
+            f"The agent {request.kind} would work on the feature {resolved.feature}, model {model}."
+        )
     return (
         f"A coordinator would split the task, with the model {model}; at most "
         f"{request.concurrency} agents would write and review at the same time."
     )
 
 
-def _may(asked: Asked, policy: Policy) -> str:
-    if asked.request.kind == "coordinator":
+def _may(resolved: ResolvedRequest, policy: Policy) -> str:
+    if resolved.request.kind == "coordinator":
         return "The coordinator and reviews may only read; codegen may write its worktree."
     if policy.proposes:
-        allowed = ", ".join(f"`{one}`" for one in asked.request.commands) or "nothing of it"
-        return f"It may read its worktree, and proposes; {allowed} would be run."
+        allowed = ", ".join(f"`{one}`" for one in resolved.request.commands) or "none of them"
+        return f"It may read its worktree, and proposes commands; {allowed} would be run."
     return f"It may read {'and write ' * policy.writes}its worktree; no commands, no network."
 
 
-def _where(asked: Asked) -> str:
-    """The worktree and its branch. Raises E_WORKTREE if the named one is not there."""
-    repository, request = asked.repository, asked.request
+def _where(resolved: ResolvedRequest) -> str:
+    """The worktree and its branch. Raises E_WORKTREE if the named one does not exist."""
+    repository, request = resolved.repository, resolved.request
     if request.worktree:
         record = records.need(repository, request.worktree)
         return (
@@ -78,19 +80,19 @@ def _where(asked: Asked) -> str:
     return f"A worktree .worktrees/{name} would be made from {head}, with the branch {branch}."
 
 
-def _prompt(asked: Asked) -> Iterator[str]:
-    layout = asked.repository.layout
-    found = published.read(layout, asked.feature)
-    known = work.known(layout, asked.feature, "\n".join(found.texts.values()) if found else "")
-    text = run.prompt(layout, asked.request.kind, asked.task, known)
+def _prompt(resolved: ResolvedRequest) -> Iterator[str]:
+    layout = resolved.repository.layout
+    found = published.read(layout, resolved.feature)
+    known = work.known(layout, resolved.feature, "\n".join(found.texts.values()) if found else "")
+    text = run.prompt(layout, resolved.request.kind, resolved.task, known)
     parts = ", ".join(f"{name.lower()} {tokens(said):,}" for name, said in known.items() if said)
     yield f"Its prompt would have about {tokens(text):,} tokens{f': {parts}' if parts else ''}."
     if found is None:
-        yield f"The dossier of {asked.feature} would be built first; a model may draft it."
+        yield f"The dossier of {resolved.feature} would be built first; a model may draft it."
 
 
-def _cost(services: Services, asked: Asked) -> str:
-    seconds, usd = asked.request.timeout_seconds, asked.settings.max_usd
+def _cost(services: Services, resolved: ResolvedRequest) -> str:
+    seconds, usd = resolved.request.timeout_seconds, resolved.settings.max_usd
     limits = f"It may take {seconds:g} s and cost {usd:.2f} dollars"
     if spending.allows(services):
         return f"{limits}."

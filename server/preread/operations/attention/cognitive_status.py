@@ -44,8 +44,8 @@ OPERATION = Operation(
     request=NothingRequest,
     reply=CognitiveReply,
     effect="read",
-    doc="Show working memory at a glance: what has attention, and which facts that chooses for the "
-    "next session.",
+    doc="Show working memory at a glance: what has attention, and which facts the next session "
+    "gets because of it.",
     example="preread attention",
     run=status,
     command="attention",

@@ -12,7 +12,7 @@ from preread.services import Services
 class BoundaryReply(Model):
     """The places where the work changed."""
 
-    latest: Change | None = Field(None, description="The latest; nothing if it never changed.")
+    latest: Change | None = Field(None, description="The latest; null if it never changed.")
     boundaries: tuple[Change, ...]
 
 

@@ -17,7 +17,7 @@ class ProcessRequest(RequestModel):
 
 
 class ProcessReply(Model):
-    """What is left of the attention, and what could be kept for good."""
+    """What still has attention, and what could be kept for good."""
 
     items: tuple[Item, ...]
     proposed: tuple[Proposal, ...] = Field((), description="wm_consolidate keeps them.")

@@ -15,10 +15,8 @@ from preread.models import Model
 from preread.operations.registry import RequestModel
 from preread.services import Services
 
-OFTEN_NOTED, OFTEN_TOGETHER = (
-    2,
-    3,
-)  # in how many pieces of work something has to occur to count as recurring
+# In how many pieces of work something has to occur to count as recurring.
+OFTEN_NOTED, OFTEN_TOGETHER = 2, 3
 MAX_PROPOSED = 10
 
 
@@ -32,7 +30,7 @@ class Item(Model):
     what: str = Field(description="A file, a feature, or a note.")
     score: float
     kinds: tuple[str, ...] = Field(description="wrote, read, given, noted.")
-    last: float = Field(description="When it was last touched, in epoch seconds.")
+    last: float = Field(description="When that last happened, in epoch seconds.")
 
 
 class Change(Model):
@@ -62,7 +60,7 @@ def events(services: Services) -> list[Event]:
 
 
 def items(found: list[Event]) -> list[Item]:
-    """What has attention now, the most first."""
+    """What has attention now, the highest score first."""
     kinds: dict[str, dict[str, float]] = {}
     for event in found:
         if event.kind in attention.WEIGHTS:
@@ -84,7 +82,7 @@ def changes(found: list[Event]) -> list[Change]:
 
 
 def pieces(found: list[Event]) -> list[list[Event]]:
-    """The events of each piece of work, between the places where it changed."""
+    """The events of each piece of work, split where the work changed."""
     ends = [one.place for one in attention.boundaries(found)]
     return [
         found[start:end]

@@ -21,7 +21,7 @@ class AddRequest(RequestModel):
 
 
 class AddReply(Model):
-    """What has attention now, the most first."""
+    """What has attention now, the highest score first."""
 
     items: tuple[Item, ...]
 

@@ -1,4 +1,4 @@
-"""`wm_consolidate`: propose what recurs as facts, and keep them once a person agreed."""
+"""`wm_consolidate`: propose what recurs as facts, and keep them if the person agrees."""
 
 from typing import Literal
 

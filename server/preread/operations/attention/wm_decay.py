@@ -1,4 +1,4 @@
-"""`wm_decay`: let attention fade by some turns."""
+"""`wm_decay`: let attention fade as if some turns had passed."""
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from preread.services import Services
 class DecayRequest(RequestModel):
     """How much to let it fade."""
 
-    turns: int = Field(1, ge=1, le=100, description="As if the person had spoken so many times.")
+    turns: int = Field(1, ge=1, le=100, description="As after this many prompts of the person.")
 
 
 async def decay(context: Context, request: DecayRequest) -> StatusReply:

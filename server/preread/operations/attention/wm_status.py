@@ -8,7 +8,7 @@ from preread.services import Services
 
 
 class StatusReply(Model):
-    """What has attention now, the most first."""
+    """What has attention now, the highest score first."""
 
     items: tuple[Item, ...]
 

@@ -1,4 +1,4 @@
-"""`builds.cancel`: end a build that runs, in this process or in another one."""
+"""`builds.cancel`: end a running build, in this process or in another one."""
 
 import os
 
@@ -30,13 +30,13 @@ class CancelRequest(RequestModel):
 
 
 class CancelReply(Model):
-    """A build that was ended. Its callers get `E_CANCELLED`; a published dossier stays."""
+    """A build that was cancelled. Its callers get `E_CANCELLED`; a published dossier stays."""
 
     feature: str
     elsewhere: tuple[int, ...] = Field(
-        (), description="The other processes that got a request to end theirs."
+        (), description="Ids of other processes that were asked to end their build of it."
     )
-    ended: bool = Field(description="Whether it has ended; else it ends at its next step.")
+    ended: bool = Field(description="Whether it has ended; otherwise it ends at its next step.")
 
 
 async def cancel(context: Context, request: CancelRequest) -> CancelReply:
@@ -52,7 +52,7 @@ async def cancel(context: Context, request: CancelRequest) -> CancelReply:
     with move_on_after(WAIT_SECONDS) as waited:
         for job in jobs:
             await job.ended()
-        while await in_thread(context, services, _run, others):  # noqa: ASYNC110 - processes
+        while await in_thread(context, services, _any_runs, others):  # noqa: ASYNC110 - processes
             await sleep(POLL_SECONDS)
     return CancelReply(
         feature=feature,
@@ -61,7 +61,7 @@ async def cancel(context: Context, request: CancelRequest) -> CancelReply:
     )
 
 
-def _run(_services: Services, builds: list[Live]) -> bool:
+def _any_runs(_services: Services, builds: list[Live]) -> bool:
     return any(live_builds.is_running(build) for build in builds)
 
 

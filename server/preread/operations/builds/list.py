@@ -17,7 +17,7 @@ from preread.settings import Level
 class ListRequest(RequestModel):
     """Which builds."""
 
-    feature: str | None = Field(None, description="Only this feature's, with all its steps.")
+    feature: str | None = Field(None, description="Only this feature's build, with all its steps.")
 
 
 class Step(Model):
@@ -55,7 +55,7 @@ class Elsewhere(Model):
     total: float
     seconds: float = Field(description="Since it began.")
     until: float = Field(description="When its time is up, in epoch seconds.")
-    steps: tuple[Step, ...] = Field(description="As those of a build here.")
+    steps: tuple[Step, ...] = Field(description="As for a build of this server.")
 
 
 class ListReply(Model):

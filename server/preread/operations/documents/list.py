@@ -1,4 +1,4 @@
-"""`documents.list`: the documents that count."""
+"""`documents.list`: the loaded documents."""
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from preread.services import Services
 
 
 class ListRequest(RequestModel):
-    """All that were loaded."""
+    """Takes no params."""
 
 
 class Listed(Model):

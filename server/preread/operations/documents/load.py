@@ -1,4 +1,4 @@
-"""`documents.load`: read documents, and let them count for dossiers and searches."""
+"""`documents.load`: read documents, so that dossiers and searches use them."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ from preread.operations.documents.entries import Entry, entry
 from preread.operations.registry import Change, Context, Operation, Preview, RequestModel, in_thread
 from preread.services import Services
 
-WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would fail for each
+WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would fail for all others
 
 
 class LoadRequest(RequestModel):
@@ -82,7 +82,7 @@ def _places(services: Services, context: Context, paths: tuple[str, ...]) -> lis
         if context.is_agent and not place.is_relative_to(layout.root):
             raise PrereadError(
                 "E_NOT_ALLOWED",
-                f"{path} is outside of the project, and an agent cannot copy it into it.",
+                f"{path} is outside the project, and an agent cannot copy it into the project.",
                 f"A person can: `preread documents {path}` in a terminal",
             )
         found += catalog.files_at(place)
@@ -97,7 +97,10 @@ def _name(services: Services, place: Path) -> str:
 
 
 def _inside(services: Services, place: Path) -> str:
-    """The path in the project of a file; one from outside is copied. Raises E_READ, E_WRITE."""
+    """A file's path in the project; one from outside is copied into it.
+
+    Raises E_DOCUMENT_LIMIT, E_READ, E_WRITE.
+    """
     layout = services.layout
     if place.is_relative_to(layout.root):
         return layout.relative(place)

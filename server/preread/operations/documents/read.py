@@ -18,13 +18,13 @@ class ReadRequest(RequestModel):
 
     path: str = Field(description=PATH)
     first: int = Field(1, ge=1, description="The first page or section.")
-    last: int | None = Field(None, ge=1, description="The last one; all that follow by default.")
+    last: int | None = Field(None, ge=1, description="The last one. Default: to the end.")
 
 
 class Part(Model):
     """A page, slide, chapter or section."""
 
-    cite: str = Field(description="What a fact's source would be: `doc:a.pdf#p3`.")
+    cite: str = Field(description="The source to cite it by: `doc:a.pdf#p3`.")
     title: str = ""
     text: str
 

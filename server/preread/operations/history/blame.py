@@ -33,7 +33,7 @@ class Origin(Model):
     by: str = Field(description="The builder and its model, or a person.")
     commit: str = Field("", description="The commit that was checked out, or that has the line.")
     kind: str = Field(description="`added`, `moved` or `changed`.")
-    before: str = Field("", description="The fact's text before, if it was another.")
+    before: str = Field("", description="The fact's earlier text, if it differed.")
     why: str = ""
 
 
@@ -92,7 +92,7 @@ def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int)
         _origin(event, change, is_models=is_models)
         for event, change in fact_history.lineage(past, fact)
     ]
-    # That a fact was edited by hand is seen at the next look; the line's commit may say who did it.
+    # A person's edit is noticed only later; the line's commit may say who made it.
     committed = _committed(services, path, line)
     if fact.id in manifest.facts:
         by = _builder(CLAUDE.name, manifest.model) if is_models else STATIC.name
@@ -124,7 +124,7 @@ def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
     if event.how == fact_history.EDITED:
         by = PERSON
     elif event.builder and (event.how == "refreshed" or not is_models):
-        by = STATIC.name  # no model runs for a refresh, nor for the files that it did not draft
+        by = STATIC.name  # no model ran for a refresh, or for files that the model did not draft
     return Origin(
         at=event.at,
         how=event.how,

@@ -45,9 +45,9 @@ class CostsReply(Model):
     """What builds with a model cost on this machine."""
 
     days: tuple[Cost, ...] = Field(description="Days with builds, oldest first.")
-    features: tuple[Cost, ...] = Field(description="The dearest first.")
+    features: tuple[Cost, ...] = Field(description="The most expensive first.")
     spent: spending.Spent
-    month_usd: float = Field(description="The limit of a month; 0 is none.")
+    month_usd: float = Field(description="The limit for a month; 0: none.")
 
 
 async def costs(context: Context, request: CostsRequest) -> CostsReply:
@@ -66,7 +66,7 @@ def _costs(services: Services, request: CostsRequest) -> CostsReply:
 
 
 def _runs(services: Services, days: int) -> Iterator[Run]:
-    """The runs of today and of the days before it, about in the order in which they ended."""
+    """The runs of the last `days` days, roughly in the order in which they ended."""
     at = time.localtime()
     since = time.mktime((at.tm_year, at.tm_mon, at.tm_mday - days + 1, 0, 0, 0, 0, 0, -1))
     for match in spending.LINE.finditer(plain_bytes(services.layout.spending) or b""):

@@ -22,7 +22,7 @@ class DiffRequest(RequestModel):
 
 
 class FactChange(Model):
-    """What became of one fact."""
+    """How one fact changed."""
 
     kind: fact_history.Kind
     id: str
@@ -72,7 +72,7 @@ def _diff(services: Services, request: DiffRequest) -> DiffReply:
 def _described(change: Change, later: list[Event]) -> FactChange:
     shown = change.now or change.was
     if shown is None:
-        raise ValueError("a change is of some fact")
+        raise ValueError("a change needs a fact")
     event, cause = _cause(change, later)
     return FactChange(
         kind=change.kind,
@@ -88,7 +88,7 @@ def _described(change: Change, later: list[Event]) -> FactChange:
 
 
 def _cause(change: Change, later: list[Event]) -> tuple[Event | None, Change | None]:
-    """The last event that did this to the fact."""
+    """The last event that made this change, and its own record of it."""
     for event in reversed(later):
         for one in event.changes:
             if (change.now and one.now == change.now) or (not change.now and one.was == change.was):

@@ -1,4 +1,4 @@
-"""`impact`: the facts that a change to some files touches, or one that git shows."""
+"""`impact`: the facts that a change to some files affects, or the changes that git shows."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from preread.project.globs import glob_pattern
 from preread.services import Services
 
 HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-# overrides what the repository sets: `diff.noprefix`, `diff.mnemonicPrefix`
+# These override the repository's `diff.noprefix` and `diff.mnemonicPrefix`.
 PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 Ranges = list[tuple[int, int]] | None  # None: the whole file
 How = Literal["cites", "in the change", "moved", "changed", "gone"]
@@ -32,18 +32,18 @@ class ImpactRequest(RequestModel):
         (), description="Files and folders. Default: the files that git shows as changed."
     )
     against: str | None = Field(
-        None, description="The commit to compare with. Default: HEAD, so what is not committed."
+        None, description="The commit to compare with. Default: HEAD, so uncommitted changes."
     )
 
 
 class TouchedFact(Model):
-    """A fact that the change touches."""
+    """A fact that the change affects."""
 
     id: str
     feature: str = Field(description="Its dossier.")
     file: str
     text: str
-    source: str = Field(description="The source that is touched.")
+    source: str = Field(description="The source that is affected.")
     how: How = Field(
         description="`cites` the file; its lines are `in the change`; they `moved`, `changed`, or "
         "are `gone`, and the dossier is not updated yet."
@@ -51,7 +51,7 @@ class TouchedFact(Model):
 
 
 class ImpactReply(Model):
-    """The facts that a change touches, the most affected first."""
+    """The facts that a change affects, the most affected first."""
 
     paths: tuple[str, ...]
     features: tuple[str, ...] = Field(description="The dossiers that they are in.")
@@ -109,7 +109,7 @@ def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
 
 
 def _relative(services: Services, path: str) -> str:
-    """The path relative to the root, also of an absolute one; raises E_OUTSIDE."""
+    """A relative or absolute path as one relative to the root. Raises E_OUTSIDE."""
     layout = services.layout
     pure = PurePosixPath(path)
     if pure.is_absolute() and pure.is_relative_to(layout.root):
@@ -127,7 +127,7 @@ def _cited(services: Services) -> Iterator[str]:
 
 
 def _named(services: Services, path: str, known: set[str]) -> list[str]:
-    """The known file of this name, or those in the folder. Raises E_NOT_FOUND."""
+    """The known file with this path, or those in this folder. Raises E_NOT_FOUND."""
     found = [one for one in known if path == "." or one == path or one.startswith(f"{path}/")]
     if not found and not services.layout.inside(path).exists():
         raise PrereadError(
@@ -138,7 +138,7 @@ def _named(services: Services, path: str, known: set[str]) -> list[str]:
 
 
 def _headings(diff: bytes) -> Iterator[bytes]:
-    """The lines of a diff without the files' own lines, which can look like headings."""
+    """A diff's lines without those of the files themselves, which can look like headings."""
     text = 0
     for line in diff.split(b"\n"):
         if text:
@@ -199,7 +199,7 @@ def _touched(
     digest: str,
     changed: dict[str, Ranges],
 ) -> How | None:
-    """What the change does to a source; None if nothing."""
+    """What the change does to a source; None if it does not affect it."""
     services.progress.check()
     ref = sources.parse(source)
     if ref is None or not (paths := _paths(ref, changed)):

@@ -1,4 +1,4 @@
-"""`trace`: the chain that led to a fact: commits, calls, builds and edits, in their order."""
+"""`trace`: the chain that led to a fact: commits, calls, builds and edits, in order of time."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -29,7 +29,7 @@ class Step(Model):
     """One link of the chain."""
 
     kind: Literal["commit", "call", "build", "edit", "memory", "source"]
-    at: float | None = Field(description="In epoch seconds; none if that is not known.")
+    at: float | None = Field(description="In epoch seconds; null if that is not known.")
     id: str = Field("", description="The commit, or the call's id in the audit log.")
     text: str
     by: str = ""
@@ -79,7 +79,7 @@ def _commit(services: Services, name: str) -> Step:
 
 
 def _calls(services: Services, fact: Blamed) -> Iterator[Step]:
-    """The calls that built, refreshed or changed what the fact is in."""
+    """The calls that built, refreshed or changed the dossier or memory with the fact."""
     for entry in audit.entries(services.layout):
         if _concerns(entry, fact):
             text = f"{entry.method} ({entry.outcome})"

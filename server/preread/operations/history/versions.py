@@ -19,7 +19,7 @@ MAX_COMMITS = 50
 
 
 class Version(NamedTuple):
-    """A dossier's facts at some time, and the source of that knowledge."""
+    """A dossier's facts at some time, and where they were found."""
 
     at: float
     facts: Facts
@@ -50,7 +50,7 @@ def time_of(services: Services, since: str) -> float:
 
 
 def before(services: Services, feature: str, past: list[Event], at: float) -> Version:
-    """What the dossier said at a time; the oldest version that is known, if none is that old."""
+    """The dossier's facts at a time; the oldest known version if none is that old."""
     earlier = [event for event in past if event.at <= at]
     if earlier:
         facts = fact_history.facts_after(earlier)
@@ -65,7 +65,7 @@ def before(services: Services, feature: str, past: list[Event], at: float) -> Ve
 
 
 def _others(services: Services, feature: str) -> Iterator[Version]:
-    """Versions that backups and git have."""
+    """The versions in backups and in git."""
     layout, folder = services.layout, services.layout.dossier(feature)
     for backup in backups.list_all(layout):
         copies = backups.copies(layout, backup)

@@ -19,12 +19,12 @@ class IntegrityRequest(RequestModel):
 
 
 class DamageFound(Model):
-    """One thing that is not as it should be."""
+    """One thing that is damaged or inconsistent."""
 
     path: str
     code: str
     message: str
-    fix: str = Field(description="What `repair` does about it; empty if it takes a person.")
+    fix: str = Field(description="What `repair` does about it; empty if a person has to fix it.")
 
 
 class IntegrityReply(Model):
@@ -66,7 +66,7 @@ def _every(services: Services, busy: list[str]) -> Iterator[Damage]:
 
 
 def features(layout: Layout) -> list[str]:
-    """Those with a dossier, and those with leftovers of a killed build."""
+    """The features with a dossier, or with leftovers of a killed build."""
     return sorted({*published.features(layout), *published.unfinished(layout)})
 
 

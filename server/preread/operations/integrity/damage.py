@@ -1,6 +1,6 @@
-"""What is wrong with the stored files, and how each of it is repaired.
+"""What is wrong with the stored files, and how each problem is repaired.
 
-What people wrote is not checked here, but by `check`, and only they repair it.
+What people wrote is checked by `check`, not here, and only people repair it.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ SET_ASIDE = "it is moved to the backups"
 
 @dataclass(frozen=True)
 class Damage:
-    """Something that is damaged. Without `repair`, only a person can repair it."""
+    """One problem with the stored files. Without `repair`, only a person can fix it."""
 
     path: Path
     code: str
@@ -44,7 +44,7 @@ def _aside(path: Path, code: str, message: str, fix: str = SET_ASIDE) -> Damage:
 
 
 def of_feature(services: Services, feature: str) -> Iterator[Damage]:
-    """What is wrong with the files of one feature's dossier, each thing once."""
+    """What is wrong with the files of one feature's dossier; each problem is reported once."""
     layout = services.layout
     if left := publish.leftovers(services, feature):
         fix = "what is complete is published, the rest is removed"
@@ -79,7 +79,7 @@ def _no_manifest(services: Services, feature: str, data: bytes | None) -> Iterat
     path = services.layout.dossier(feature) / MANIFEST
     if published.read_texts(services.layout, feature):
         message = "it is missing" if data is None else "it is not a valid manifest of this feature"
-        fix = "it is put back as far as it is known"
+        fix = "it is restored as far as possible"
         repair = partial(lost_manifests.restore, services, feature)
         yield Damage(path, "E_MANIFEST", message, fix, repair, (path,))
     elif data is not None:
@@ -94,14 +94,14 @@ def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
         if data is not None and data.strip(b" \n\r\t\0"):
             continue
         if path.is_symlink() or path.is_dir():
-            yield Damage(path, "E_FILE_MISSING", "something else is in the place of a file")
+            yield Damage(path, "E_FILE_MISSING", "it is a link or a folder instead of a file")
             continue
         message = "the manifest lists it, and it is " + ("missing" if data is None else "empty")
         copy = next(
             (one for one in lost_manifests.copies(services, path) if digest(one) == value), None
         )
         if copy is not None:
-            fix, repair = "the copy of it is put back", partial(atomic.write, path, copy)
+            fix, repair = "it is restored from a copy", partial(atomic.write, path, copy)
             yield Damage(path, "E_FILE_MISSING", message, fix, repair, (path,))
         elif name in REQUIRED:
             message += f"; build it again: `preread load {manifest.feature}`"
@@ -109,7 +109,8 @@ def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
         else:
             own = folder / MANIFEST
             repair = partial(_unlist, services, manifest, name)
-            yield Damage(path, "E_FILE_MISSING", message, "the manifest forgets it", repair, (own,))
+            fix = "it is removed from the manifest"
+            yield Damage(path, "E_FILE_MISSING", message, fix, repair, (own,))
 
 
 def _unlist(services: Services, manifest: Manifest, name: str) -> None:
@@ -126,13 +127,13 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
     data = plain_bytes(path)
     if manifest is None:
         return
-    looked = staleness.look_up(services, manifest)
-    if looked.covers and data is not None:
+    lookup = staleness.look_up(services, manifest)
+    if lookup.covers and data is not None:
         repair = partial(stale_hints.clear, layout, feature)
         yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", repair)
-    elif not looked.covers and data is None:
-        message = f"the gates do not know that the dossier is stale: {looked.why}"
-        repair = partial(stale_hints.mark, layout, feature, looked.why)
+    elif not lookup.covers and data is None:
+        message = f"the gates do not know that the dossier is stale: {lookup.why}"
+        repair = partial(stale_hints.mark, layout, feature, lookup.why)
         yield Damage(path, "E_HINT", message, "it is written", repair)
 
 

@@ -1,4 +1,4 @@
-"""`gc`: remove old backups, leftovers of killed builds, and cached results of no dossier."""
+"""`gc`: remove old backups, leftovers of killed builds, and cached results without a dossier."""
 
 import time
 
@@ -27,7 +27,7 @@ class GcReply(Model):
 
     backups: tuple[str, ...] = Field(description="Ids of the backups that were too old.")
     leftovers: tuple[str, ...] = Field(description="Drafts and temporary files of killed builds.")
-    cached: int = Field(description="Results in the cache that were of no dossier.")
+    cached: int = Field(description="Cached results that belonged to no dossier.")
 
 
 async def gc(context: Context, request: GcRequest) -> GcReply:
@@ -71,7 +71,7 @@ def _old(services: Services, request: GcRequest) -> list[Backup]:
 
 
 def _leftovers(services: Services) -> list[str]:
-    """Leftovers of killed builds; files of a running build are not among them."""
+    """Leftovers of killed builds, without the files of running builds."""
     found = []
     for feature in check.features(services.layout):
         with feature_lock.hold_if_free(services, feature) as is_free:
@@ -85,7 +85,8 @@ OPERATION = Operation(
     request=GcRequest,
     reply=GcReply,
     effect="write",
-    doc="Remove old backups, leftovers of killed builds, and cached results of no dossier.",
+    doc="Remove old backups, leftovers of killed builds, and cached results that belong to no "
+    "dossier.",
     example="preread gc --days 7",
     run=gc,
     preview=preview,

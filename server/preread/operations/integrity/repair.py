@@ -74,7 +74,7 @@ def _repair_project(services: Services, copies: list[str]) -> list[DamageFound]:
 
 
 def _repaired(layout: Layout, every: Iterable[Damage], copies: list[str]) -> list[DamageFound]:
-    """Back up and repair everything that can be repaired, one by one as it is found."""
+    """Back up and repair everything that can be repaired, one by one."""
     done = []
     for one in list(every):
         if one.repair is None:

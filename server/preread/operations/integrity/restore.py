@@ -25,10 +25,10 @@ class RestoreRequest(RequestModel):
 
 
 class RestoreReply(Model):
-    """What was put back, and how to undo that."""
+    """What was restored, and how to undo that."""
 
     restored: tuple[str, ...] = Field(description="The files that changed.")
-    backup: str = Field(description="The id of the copies of what they replaced; may be empty.")
+    backup: str = Field(description="The id of the backup of what they replaced; may be empty.")
     next: str
 
 

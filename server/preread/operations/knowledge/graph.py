@@ -95,7 +95,7 @@ def _found(services: Services, request: GraphRequest) -> tuple[str, Subgraph]:
 
 
 def _path(context: Context, request: GraphRequest) -> Path | None:
-    """The file to write. Raises E_USAGE for another kind than those that can be written."""
+    """The file to write, if any. Raises E_USAGE for a format that cannot be written."""
     if request.output is None:
         return None
     path = context.start / request.output
@@ -109,7 +109,7 @@ def _path(context: Context, request: GraphRequest) -> Path | None:
 
 
 def _drawn(path: Path, feature: str, found: Subgraph) -> str:
-    title = f"What is known of {feature}"
+    title = f"What is known about {feature}"
     return drawing.svg(found, title) if path.suffix == ".svg" else drawing.graphml(found)
 
 
@@ -118,7 +118,7 @@ OPERATION = Operation(
     request=GraphRequest,
     reply=GraphReply,
     effect="write",
-    doc="Show what is known of a feature as a tree, or write it as SVG or GraphML.",
+    doc="Show what is known about a feature as a tree, or write it as SVG or GraphML.",
     example="preread graph checkout --output checkout.svg",
     run=graph,
     preview=preview,

@@ -1,4 +1,4 @@
-"""`knowledge.node`: all that is known of one node."""
+"""`knowledge.node`: all that is known about one node."""
 
 import sqlite3
 from collections import Counter

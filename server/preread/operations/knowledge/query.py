@@ -28,21 +28,25 @@ class QueryRequest(RequestModel):
     """What to look for."""
 
     node: str | None = Field(None, description=reading.NODE)
-    to: str | None = Field(None, description="Another node: one of the shortest paths to it.")
+    to: str | None = Field(None, description="Another node: show a shortest path to it.")
     kinds: tuple[NodeKind, ...] = Field((), description="List only nodes of these kinds.")
     name: str = Field("", description="List only nodes whose names have these words.")
     edges: tuple[EdgeKind, ...] = Field((), description="Follow only edges of these kinds.")
-    direction: Direction = Field("both", description="Follow edges out of a node, into it, both.")
+    direction: Direction = Field(
+        "both", description="Follow edges out of the node, into it, or both."
+    )
     depth: int = Field(1, ge=1, le=6, description="How many edges away from the node.")
     confidence: float = Field(0.0, ge=0, le=1, description="The minimum confidence of edges.")
     limit: int = Field(1000, ge=1, le=MAX_VISITED, description=reading.LIMIT)
 
 
 class QueryReply(Model):
-    """A part of the graph, nearest nodes first; of a path, in its order."""
+    """A part of the graph, the nearest nodes first; a path's nodes in its order."""
 
     nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...] = Field(description="Between these nodes, and to those before them.")
+    edges: tuple[Edge, ...] = Field(
+        description="Between these nodes, and to those on earlier pages."
+    )
     total: int = Field(description="How many nodes there are, on all pages.")
     cut: bool = Field(description="Whether there are more nodes than the limit.")
 

@@ -44,12 +44,12 @@ def current(services: Services, work: Callable[[Connection], T]) -> T:
 
 
 def _folders(services: Services) -> "inotify.Wanted":
-    """The folders with the data from which the graph is derived."""
+    """The folders with the files from which the graph is derived."""
     return merged(facts.folders(services.layout), update.folders(services))
 
 
 def find(connection: Connection, wanted: str) -> Node:
-    """The one node that a text means. Raises E_NOT_FOUND, and E_USAGE if there are several."""
+    """The node with this id or name. Raises E_NOT_FOUND, and E_USAGE if there are several."""
     found = reading.find(connection, wanted)
     if len(found) == 1:
         return found[0]

@@ -33,7 +33,7 @@ class StatsReply(Model):
     states: dict[str, int] = Field(description="Facts and decisions by state.")
     most_cited: tuple[Cited, ...]
     orphans: tuple[Node, ...] = Field(
-        description="Facts that cite nothing that the graph knows, such as what somebody only said."
+        description="Facts that cite no node of the graph, such as a person's or agent's statement."
     )
     orphaned: int = Field(description="How many of these there are.")
 
@@ -63,7 +63,8 @@ OPERATION = Operation(
     request=StatsRequest,
     reply=StatsReply,
     effect="read",
-    doc="Count the knowledge graph; name what is cited most, and facts that cite nothing.",
+    doc="Count the knowledge graph's nodes and edges; list what is cited most, and facts that cite "
+    "nothing.",
     example="preread call knowledge.stats",
     run=stats,
 )

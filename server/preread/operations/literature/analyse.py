@@ -25,7 +25,7 @@ NOTHING = Shown(confidence=-1, rule="", sources=(), lines=())
 
 
 class AnalyseRequest(RequestModel):
-    """What to measure of which graph."""
+    """Which graph, and what to measure."""
 
     graph: str = Field(description=shared.GRAPH)
     analysis_type: Measure = Field("pagerank", description="What to measure.")
@@ -37,23 +37,23 @@ class AnalyseRequest(RequestModel):
 
 
 class Row(Shown):
-    """A node with its value; a bridge, which has another node; a year."""
+    """A node with its value; a bridge, which has two nodes; or a year."""
 
     name: str
     kind: str = ""
-    value: float = Field(description="Of `communities` the number of its own; 1 is the largest.")
+    value: float = Field(description="For `communities`, its community's number; 1 is the largest.")
     other: str = ""
     vector: tuple[float, ...] = Field(
-        (), description="Degree, PageRank, community; of a year its relations of each kind."
+        (), description="Degree, PageRank, community; for a year its relations of each kind."
     )
 
 
 class AnalyseReply(Model):
-    """The measure, the highest value first; communities, the largest first, and years in order."""
+    """The rows, the highest value first; communities the largest first, years in order."""
 
     rows: tuple[Row, ...]
     edges: tuple[Relation, ...] = Field(
-        (), description="As a graph: those between the rows, or of the years' documents."
+        (), description="With `graph`: the edges between the rows, or of the years' documents."
     )
     is_exact: bool = Field(True, description="False if it was estimated from a sample of nodes.")
     made: Made
@@ -93,7 +93,7 @@ def _years(found: Network, request: AnalyseRequest, _: Tell) -> Measured:
 
 
 def _bridges(found: Network, request: AnalyseRequest, tell: Tell) -> Measured:
-    """Bridges, each with the most certain of the relations that it combines."""
+    """Bridges, each with the most certain of the relations between its two nodes."""
     around = _around(found)
     ends = measures.bridges(around, tell)[: request.limit]
     wanted, surest = set(ends), dict[tuple[int, int], Link]()
@@ -117,7 +117,7 @@ def _around(found: Network) -> list[list[int]]:
 
 
 def _ranked(found: Network, request: AnalyseRequest, tell: Tell) -> Measured:
-    """The nodes with the highest values; of communities, those of the first, its centre first."""
+    """The nodes with the highest values; for communities by number, each one's centre first."""
     around = _around(found)
     values, is_exact = _values(found, around, request.analysis_type, tell)
     order = (
@@ -166,7 +166,7 @@ def _numbered(labels: list[int]) -> list[int]:
 
 
 def _edges(found: Network, request: AnalyseRequest, rows: list[Row]) -> Iterator[Relation]:
-    """The edges between the rows' nodes; of years, the first that their documents state."""
+    """The edges between the rows' nodes; for years, the first that their documents state."""
     if request.analysis_type == "over_time":
         years = {int(one.name) for one in rows}
         dated = (one for one in found.edges if found.years.get(one.source) in years)

@@ -14,16 +14,16 @@ from preread.services import Services
 
 
 class Share(Model):
-    """What one rule, or the model, found of a graph, and how sure that is."""
+    """How much of a graph one rule, or the model, found, and how sure that is."""
 
     rule: str
-    confidence: float = Field(description="The lowest of what it found.")
+    confidence: float = Field(description="The lowest confidence among what it found.")
     nodes: int
     edges: int
 
 
 class BuildReply(Model):
-    """A graph that is kept until the cache is deleted; the same documents give the same name."""
+    """A graph, kept until the cache is deleted; the same documents give the same name."""
 
     graph: str
     nodes: int
@@ -33,11 +33,11 @@ class BuildReply(Model):
     cost_usd: float = 0.0
 
 
-async def build(context: Context, request: shared.Wanted) -> BuildReply:
+async def build(context: Context, request: shared.DocumentsRequest) -> BuildReply:
     return await in_thread(context, context.services(), _build, context, request)
 
 
-def _build(services: Services, context: Context, request: shared.Wanted) -> BuildReply:
+def _build(services: Services, context: Context, request: shared.DocumentsRequest) -> BuildReply:
     read, found = shared.network_of(context, services, request)
     name = network.store(services.layout, found)
     return BuildReply(
@@ -61,7 +61,7 @@ def _shares(found: Network) -> Iterator[Share]:
 
 OPERATION = Operation(
     name="graph.build",
-    request=shared.Wanted,
+    request=shared.DocumentsRequest,
     reply=BuildReply,
     effect="read",
     doc="Build a graph of the entities in the documents and how they are related.",

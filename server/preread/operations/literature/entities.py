@@ -10,14 +10,14 @@ from preread.operations.registry import Context, Operation, in_thread
 from preread.services import Services
 
 
-class EntitiesRequest(shared.Wanted):
+class EntitiesRequest(shared.DocumentsRequest):
     """Which entities."""
 
     kinds: tuple[EntityKind, ...] = Field((), description="Only these kinds.")
 
 
 class EntitiesReply(Model):
-    """What documents name, the most often named first."""
+    """What documents name, the most frequent first."""
 
     entities: tuple[Entity, ...]
     made: Made

@@ -17,7 +17,7 @@ class ExportRequest(RequestModel):
 
     graph: str = Field(description=shared.GRAPH)
     format: Literal["graphml", "csv", "json-ld", "bibtex", "csl-json"] = Field(
-        description="The last two have the works that the documents cite."
+        description="The last two list the works that the documents cite."
     )
 
 

@@ -12,8 +12,8 @@ from preread.layout import Layout
 from preread.literature.network import ID
 
 
-class Made(NamedTuple):
-    """A call that was made, with its whole result; `after` is the place of what it follows."""
+class MadeCall(NamedTuple):
+    """A call that was made, with its whole result; `after` is the index of the call before it."""
 
     call: dict[str, Any]
     result: dict[str, Any]
@@ -30,7 +30,7 @@ class Record(NamedTuple):
 
 
 def keep(layout: Layout, calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> str:
-    """Keep a record; its name."""
+    """Store a record, and return its name."""
     value = {"tool_calls": calls, "results": results}
     data = json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
     name = hashlib.sha256(data).hexdigest()[:12]

@@ -10,14 +10,14 @@ from preread.operations.registry import Context, Operation, in_thread
 from preread.services import Services
 
 
-class RelationsRequest(shared.Wanted):
+class RelationsRequest(shared.DocumentsRequest):
     """Which relations."""
 
     kinds: tuple[RelationKind, ...] = Field((), description="Only these kinds.")
 
 
 class RelationsReply(Model):
-    """How what documents name is related."""
+    """The relations between the things that documents name."""
 
     relations: tuple[Relation, ...]
     made: Made

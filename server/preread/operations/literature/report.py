@@ -22,7 +22,7 @@ SHOWN = ("cites", "defines", "extends", "contradicts")
 
 
 class ReportRequest(RequestModel):
-    """Of which graph."""
+    """Which graph to report on."""
 
     graph: str = Field(description=shared.GRAPH)
 
@@ -86,7 +86,7 @@ def written(found: Network, tell: Tell) -> ReportReply:
 
 
 def _figures(found: Network, shown: list[Shown], cited: dict[str, int]) -> list[Figure]:
-    """Drawings of the nodes that are referred to most, and of the documents that refer to them."""
+    """Drawings of the most referenced nodes, and of the documents that refer to them."""
     ranks, related = (
         "PageRank of what is most referred to",
         "How what is most referred to is related, and to which documents",
@@ -138,7 +138,7 @@ def _documents(found: Network, cited: dict[str, int]) -> list[str]:
 
 
 def _relations(found: Network, cited: dict[str, int]) -> Iterator[str]:
-    """Those of each kind, the surest first."""
+    """The relations of each kind, the surest first."""
     for kind in SHOWN:
         links = sorted((it for it in found.edges if it.kind == kind), key=lambda it: -it.confidence)
         for one in links[:RELATIONS]:

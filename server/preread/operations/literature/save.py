@@ -18,10 +18,10 @@ OF_GRAPH = {"graphml": "graph.graphml", "csv": "graph.csv", "json-ld": "graph.js
 OF_WORKS = {"bibtex": "works.bib", "csl-json": "works.csl.json"}
 
 
-class SaveRequest(shared.Wanted):
+class SaveRequest(shared.DocumentsRequest):
     """On which documents, and where."""
 
-    folder: str = Field(description="Where the files are written; it is made if it is not there.")
+    folder: str = Field(description="Where the files are written; created if it does not exist.")
 
 
 class SaveReply(Model):

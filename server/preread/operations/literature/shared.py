@@ -1,4 +1,4 @@
-"""What these operations share: which documents, which rules, what replies say of both."""
+"""What these operations share: the documents, what is extracted from them, and by what."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -17,15 +17,15 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.agents.reader import Read
 
-WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would fail for each
+WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would fail for all others
 GRAPH = "The graph's name, as `graph.build` returns it."
 
 
-class Wanted(RequestModel):
-    """Which documents, by what, and how sure."""
+class DocumentsRequest(RequestModel):
+    """Which documents, read by rules or a model, and the minimum confidence."""
 
     paths: tuple[str, ...] = Field(
-        (), description="Documents or folders; all that were loaded by default."
+        (), description="Documents or folders. Default: all loaded documents."
     )
     threshold: float = Field(0.8, ge=0, le=1, description="The minimum confidence.")
     schema_path: str = Field(
@@ -37,7 +37,7 @@ class Wanted(RequestModel):
 
 
 class Found(NamedTuple):
-    """What documents name, how that is related, and what both were made of."""
+    """What documents name, how those things are related, and what both were made from."""
 
     papers: list[Paper]
     entities: list[Entity]
@@ -55,9 +55,9 @@ class Papers(NamedTuple):
 
 
 def papers(services: Services, paths: Iterable[str]) -> Papers:
-    """The documents; of folders, all in them. Raises E_NOT_FOUND if there are none.
+    """The documents at these paths or in these folders. Raises E_NOT_FOUND if there are none.
 
-    If one cannot be read, the others are; if none can, the first one's error is raised.
+    Documents that cannot be read are left out; if none can be read, the first error is raised.
     """
     wanted = _wanted(services, paths)
     read = Papers([], {}, {})
@@ -97,13 +97,13 @@ def _wanted(services: Services, paths: Iterable[str]) -> list[str]:
     raise PrereadError("E_NOT_FOUND", missing, "First: `preread documents FILE`")
 
 
-def schema(services: Services, request: Wanted) -> Schema:
+def schema(services: Services, request: DocumentsRequest) -> Schema:
     path = request.schema_path
     return network.schema_of(services.tree.text(path), path) if path else Schema()
 
 
-def found(context: Context, services: Services, request: Wanted) -> Found:
-    """What the documents say. Raises E_NOT_ALLOWED for an agent that may not write by a model."""
+def found(context: Context, services: Services, request: DocumentsRequest) -> Found:
+    """What the documents say. Raises E_NOT_ALLOWED if an agent that may only read wants a model."""
     if request.by == "model" and context.is_agent and "write" not in services.settings.allow:
         raise PrereadError(
             "E_NOT_ALLOWED",
@@ -134,7 +134,9 @@ def found(context: Context, services: Services, request: Wanted) -> Found:
     return Found(every, named, kept, made, read.cost_usd if read else 0.0)
 
 
-def network_of(context: Context, services: Services, request: Wanted) -> tuple[Found, Network]:
+def network_of(
+    context: Context, services: Services, request: DocumentsRequest
+) -> tuple[Found, Network]:
     """What the documents say, and the graph of it."""
     read = found(context, services, request)
     allowed = schema(services, request)

@@ -13,7 +13,7 @@ from preread.models import Model
 from preread.operations import REGISTRY, dispatch, pointers
 from preread.operations.arguments import parse
 from preread.operations.literature import records
-from preread.operations.literature.records import Made, Record
+from preread.operations.literature.records import MadeCall, Record
 from preread.operations.registry import Context, Operation, Preview, RequestModel
 
 CATEGORIES = frozenset({"documents", "graph"})
@@ -29,7 +29,7 @@ class WorkflowRequest(RequestModel):
         description='Like {"method": "graph.build", "params": {}}; `$1.graph` is that field of '
         'the first result; with `"after": 1`, {"$ref": "#/graph"} points into it.',
     )  # fmt: skip
-    workflow_id: str = Field("", description="Make the calls of this record once more.")
+    workflow_id: str = Field("", description="Repeat the calls of this record.")
 
 
 class WorkflowReply(Model):
@@ -40,14 +40,14 @@ class WorkflowReply(Model):
     results: tuple[dict[str, Any], ...]
     changed: tuple[str, ...] = Field(
         (),
-        description="In a replay: the calls with another result than before, and why.",
+        description="In a replay: the calls whose result differs from the recorded one, and why.",
     )
 
 
 async def workflow(context: Context, request: WorkflowRequest) -> WorkflowReply:
     layout = context.services().layout
     layout.guard()
-    before = _asked_again(layout, request)
+    before = _record_to_replay(layout, request)
     calls = before.tool_calls if before else request.tool_calls
     results: list[dict[str, Any]] = []
     for number, call in enumerate(calls, 1):
@@ -67,7 +67,7 @@ async def workflow(context: Context, request: WorkflowRequest) -> WorkflowReply:
     )
 
 
-def recorded(context: Context, made: Sequence[Made | None]) -> dict[str, str]:
+def recorded(context: Context, made: Sequence[MadeCall | None]) -> dict[str, str]:
     """The `workflow_id` of calls that were made as a chain or a batch.
 
     Nothing if one of them is not about documents, or the caller may not write.
@@ -89,19 +89,19 @@ def recorded(context: Context, made: Sequence[Made | None]) -> dict[str, str]:
     return {}
 
 
-def _call(one: Made, numbers: dict[int, int]) -> dict[str, Any]:
+def _call(one: MadeCall, numbers: dict[int, int]) -> dict[str, Any]:
     return one.call if one.after is None else {**one.call, "after": numbers[one.after]}
 
 
 async def preview(context: Context, request: WorkflowRequest) -> Preview:
-    """The calls that would be made; their results are not known before."""
-    before = _asked_again(context.services().layout, request)
+    """The calls that would be made; their results cannot be previewed."""
+    before = _record_to_replay(context.services().layout, request)
     steps = [_step(call) for call in (before.tool_calls if before else request.tool_calls)]
     return Preview(notes=tuple(f"{operation.name} would be called." for operation in steps))
 
 
-def _asked_again(layout: Layout, request: WorkflowRequest) -> Record | None:
-    """The record that is to be replayed; none for new calls. Raises E_USAGE, E_NOT_FOUND."""
+def _record_to_replay(layout: Layout, request: WorkflowRequest) -> Record | None:
+    """The record to replay; None for new calls. Raises E_USAGE, E_NOT_FOUND."""
     if bool(request.tool_calls) == bool(request.workflow_id):
         raise PrereadError("E_USAGE", "documents.workflow needs `tool_calls` or `workflow_id`.")
     return records.read(layout, request.workflow_id) if request.workflow_id else None
@@ -156,7 +156,7 @@ def _result(results: list[dict[str, Any]], number: object) -> dict[str, Any]:
 
 
 def _changes(before: Record, now: list[dict[str, Any]]) -> Iterator[str]:
-    """The calls whose results are others, and why."""
+    """The calls whose results differ, and why."""
     for number, (call, old, new) in enumerate(
         zip(before.tool_calls, before.results, now, strict=True), 1
     ):
@@ -185,7 +185,7 @@ OPERATION = Operation(
     request=WorkflowRequest,
     reply=WorkflowReply,
     effect="write",
-    doc="Make a chain of calls on documents and record it, or replay one and say what changed.",
+    doc="Run a chain of calls on documents and record it, or replay one and say what changed.",
     example="""preread call documents.workflow '{"tool_calls": [{"method": "graph.build"}]}'""",
     run=workflow,
     preview=preview,

@@ -10,11 +10,11 @@ from preread.services import Services
 
 
 class WorkflowsRequest(RequestModel):
-    """All of them."""
+    """Takes no params."""
 
 
 class Chain(Model):
-    """A record: `documents.workflow` with its `workflow_id` makes its calls again."""
+    """A record: `documents.workflow` with its `workflow_id` repeats its calls."""
 
     workflow_id: str
     methods: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""`capture`: keep what a finished run log says was learned, once a person agreed."""
+"""`capture`: keep what a finished run log says was learned, if the person agrees."""
 
 from functools import partial
 from typing import Literal

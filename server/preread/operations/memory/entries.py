@@ -82,7 +82,7 @@ def _every(
 def chosen(
     found: Iterable[Memory], *, tags: tuple[str, ...] = (), collection: str | None = None
 ) -> list[Memory]:
-    """Those with all of the tags, and of the collection if there is one."""
+    """The facts with all of these tags, and in this collection if one is given."""
     wanted = {tag.lower() for tag in tags}
     return [
         one

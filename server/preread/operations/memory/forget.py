@@ -1,4 +1,4 @@
-"""`forget`: take a remembered fact out of use; it stays in its file, marked."""
+"""`forget`: retire a remembered fact; it stays in its file, marked."""
 
 from functools import partial
 
@@ -12,18 +12,18 @@ from preread.services import Services
 
 
 class ForgetRequest(RequestModel):
-    """Which fact is not to be used any more."""
+    """Which fact to retire."""
 
     fact: str = Field(min_length=1, description="Its id, or its exact text.")
     reason: str = Field("", max_length=100, description="Why, in a few words.")
 
 
 class ForgetReply(Model):
-    """The fact that is out of use. Remembering it again brings it back."""
+    """The retired fact. Remembering it again brings it back."""
 
     id: str
     text: str
-    state: str = Field(description="`forgotten`, or `known` if it was out of use before.")
+    state: str = Field(description="`forgotten`, or `known` if it was already retired.")
     path: str
     line: int
 
@@ -68,7 +68,7 @@ OPERATION = Operation(
     request=ForgetRequest,
     reply=ForgetReply,
     effect="write",
-    doc="Take a remembered fact out of use; it stays in its file, marked.",
+    doc="Retire a remembered fact; it stays in its file, marked.",
     example="""preread call memory.forget '{"fact": "3f9a01bc", "reason": "no longer true"}'""",
     run=forget,
     preview=preview,

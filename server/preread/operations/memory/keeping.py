@@ -22,7 +22,7 @@ from preread.services import Services
 CONTEXT = "When it applies, or what it is about."
 TAGS = "Words to find it by."
 COLLECTION = "The section that contains it."
-SOURCES = "What proves it, like src/a.py:12. Default: that you said it."
+SOURCES = "What proves it, like src/a.py:12. Without any, it counts as your statement."
 PERSONAL = "Keep it for yourself: in .project/.state/, which git never commits."
 TOPIC = "What it is about, in a word or two: it replaces what the collection has on the same topic."
 MAX_TEXT, MAX_NAME = 1500, 60
@@ -45,7 +45,7 @@ class Similar(Model):
 
     id: str
     text: str
-    share: float = Field(description="Of the words of both, those in common.")
+    share: float = Field(description="The share of both facts' words that they have in common.")
 
 
 class KeptReply(Model):
@@ -53,7 +53,7 @@ class KeptReply(Model):
 
     id: str
     state: str = Field(
-        description="`added`; `merged` with an equal one; `revived`; `known`: nothing was to do."
+        description="`added`; `merged` with an equal one; `revived`; `known`: it was there already."
     )
     text: str
     collection: str
@@ -143,7 +143,7 @@ def _change(fact: _Checked, path: str, book: Book) -> KeptReply:
 
 
 def who(services: Services, context: Context) -> str:
-    """Who is calling, as sources write it: an agent's client, or the person's name in git."""
+    """The caller's name as sources contain it: an agent's client, or the person's name in git."""
     name = context.by.removeprefix("mcp:")
     if not context.is_agent:
         named = services.tree.git("config", "user.name").out.decode("utf-8", "replace").strip()
@@ -156,7 +156,7 @@ def now() -> str:
 
 
 def tidy(tags: Iterable[str]) -> str:
-    """Tags as a note has them."""
+    """Tags in the form that notes use."""
     kept = (re.sub(r"[^\w./+-]+", "-", tag).strip("-").lower() for tag in tags)
     return ", ".join(dict.fromkeys(filter(None, kept)))
 
@@ -166,7 +166,7 @@ def topic_of(text: str) -> str:
 
 
 def heading(text: str) -> str:
-    """The heading of a collection."""
+    """A collection's name as a heading."""
     return " ".join(text.split()).lstrip("# ") or "Notes"
 
 

@@ -16,15 +16,13 @@ from preread.services import Services
 Mode = Literal["words", "meaning", "both"]
 NO_MODEL = "No model for search by meaning is installed"
 INSTALL = f"To install it: {embedding.HOW_TO_INSTALL}."
-
-
-SAID = 5  # sentences of documents
+MAX_PASSAGES = 5  # sentences of documents
 
 
 class RecallRequest(RequestModel):
     """What to look for."""
 
-    topic: str = Field(description="Words to look for; none for everything.")
+    topic: str = Field(description="Words to look for; empty for everything.")
     limit: int = Field(10, ge=1, le=1000, description="The maximum number of facts.")
     mode: Mode = Field("both", description="Look for the words, for the meaning, or for both.")
     tags: tuple[str, ...] = Field((), description="Only facts with all of these tags.")
@@ -42,7 +40,7 @@ class RecallReply(Model):
     """What is remembered, best first."""
 
     entries: tuple[Memory, ...]
-    used: Mode = Field(description="How it was searched.")
+    used: Mode = Field(description="The mode that was used.")
     warnings: tuple[str, ...] = ()
     documents: tuple[Passage, ...] = Field((), description="What loaded documents say about it.")
 
@@ -52,8 +50,10 @@ async def recall(context: Context, request: RecallRequest) -> RecallReply:
     reply = await in_thread(context, services, _recall, request)
     if request.tags or request.collection is not None or not request.topic.strip():
         return reply
-    said = await in_thread(context, services, passages.sentences_about, request.topic, SAID)
-    found = tuple(Passage(text=text, source=source) for text, source in said)
+    sentences = await in_thread(
+        context, services, passages.sentences_about, request.topic, MAX_PASSAGES
+    )
+    found = tuple(Passage(text=text, source=source) for text, source in sentences)
     return reply.model_copy(update={"documents": found})
 
 
@@ -74,7 +74,7 @@ def _recall(services: Services, request: RecallRequest) -> RecallReply:
     if near is None and request.mode == "meaning":
         raise PrereadError("E_USAGE", f"{NO_MODEL}.", f"{INSTALL} Or use the mode `words`.")
     if near is None:
-        warning = f"{NO_MODEL}: it was searched by words. {INSTALL}"
+        warning = f"{NO_MODEL}, so only words were searched for. {INSTALL}"
         return RecallReply(entries=tuple(words[: request.limit]), used="words", warnings=(warning,))
     found = meaning.fused(words, [known[place] for place in near], weight)
     return RecallReply(
@@ -90,7 +90,7 @@ def _by_words(services: Services, topic: str, known: list[Memory]) -> list[Memor
 
 
 def text_of(one: Memory) -> str:
-    """What an entry says, with what it was filed under."""
+    """An entry's text with its collection, topic and tags."""
     return " ".join((one.text, one.collection, one.topic, *one.tags))
 
 

@@ -1,4 +1,4 @@
-"""`hear`: the messages that the calling session has not heard yet."""
+"""`hear`: the calling session's unread messages."""
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from preread.services import Services
 
 
 class HearRequest(RequestModel):
-    """How many messages to hear."""
+    """How many messages to return."""
 
     limit: int = Field(50, ge=1, le=1000, description="The maximum number of messages.")
 
@@ -20,7 +20,7 @@ class HearReply(Model):
     """Messages in the order in which they were sent. Each is returned once."""
 
     messages: tuple[Message, ...]
-    left: int = Field(description="How many more wait.")
+    left: int = Field(description="How many more are unread.")
 
 
 async def hear(context: Context, request: HearRequest) -> HearReply:
@@ -35,7 +35,7 @@ def _hear(services: Services, identity: Identity, limit: int) -> HearReply:
 async def preview(context: Context, request: HearRequest) -> Preview:  # noqa: ARG001
     services = context.services()
     count = await in_thread(context, services, _waiting, shared.me(context))
-    return Preview(notes=(f"{count} messages wait; they would count as heard.",))
+    return Preview(notes=(f"{count} unread messages would be marked as read.",))
 
 
 def _waiting(services: Services, identity: Identity) -> int:

@@ -18,7 +18,7 @@ class MessagesRequest(RequestModel):
 
 
 class MessagesReply(Model):
-    """Messages to everybody, and those of the calling session, the latest first."""
+    """Messages to everybody, and those to or from the calling session, the latest first."""
 
     messages: tuple[Message, ...]
 
@@ -32,8 +32,8 @@ def _messages(services: Services, me: str, request: MessagesRequest) -> Messages
     found = [
         one
         for one in sessions.since(services.layout, max(0, latest - sessions.MAX_SINCE))
-        if me in {one.sender, one.to} or not one.to
-        if all(word in one.text.casefold() for word in words)
+        if (me in {one.sender, one.to} or not one.to)
+        and all(word in one.text.casefold() for word in words)
     ]
     return MessagesReply(messages=tuple(found[: -request.limit - 1 : -1]))
 

@@ -8,13 +8,13 @@ from preread.operations.session.shared import MineReply, WorkRequest
 
 
 class RegisterRequest(WorkRequest):
-    """Who is there."""
+    """The session's name and work."""
 
     name: str | None = Field(
         None,
         min_length=1,
         max_length=60,
-        description="What others call you; else your client's name.",
+        description="What others call you. Default: your client's name.",
     )
 
 

@@ -23,7 +23,7 @@ class SayReply(Model):
 
     sent: Message
     reached: tuple[str, ...] = Field(
-        description="Names of the sessions that hear it; those that begin later do not."
+        description="Names of the sessions that get it; those that begin later do not."
     )
 
 

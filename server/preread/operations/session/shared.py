@@ -26,7 +26,7 @@ class MineReply(Model):
     """The calling session."""
 
     session: Session
-    unheard: int = Field(0, description="Messages that wait: session.hear returns them.")
+    unheard: int = Field(0, description="Unread messages: session.hear returns them.")
     overlaps: tuple[Session, ...] = Field((), description="Sessions that write one of its files.")
 
 
@@ -51,13 +51,13 @@ def _work_on(
 
 
 async def preview(context: Context, request: WorkRequest) -> Preview:
-    """Check a request; nothing that a person keeps would change."""
+    """Check a request; only what other sessions see would change."""
     _checked(context.services(), request)
     return Preview(notes=("The others would see what you work on.",))
 
 
 def _checked(services: Services, request: WorkRequest) -> tuple[str | None, tuple[str, ...] | None]:
-    """The feature and the files as they are compared. Raises E_FEATURE_NAME and E_OUTSIDE."""
+    """The feature and the files in the form that is compared. Raises E_FEATURE_NAME, E_OUTSIDE."""
     layout = services.layout
     feature = feature_name(request.feature) if request.feature else request.feature
     files = request.files

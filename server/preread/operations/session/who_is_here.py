@@ -1,4 +1,4 @@
-"""`who_is_here`: the sessions in this project, the builds that run, the files being written."""
+"""`who_is_here`: the sessions in this project, the running builds, the files being written."""
 
 import time
 from collections.abc import Sequence

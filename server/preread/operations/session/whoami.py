@@ -40,7 +40,7 @@ OPERATION = Operation(
     request=WhoamiRequest,
     reply=MineReply,
     effect="read",
-    doc="Show this session as others see it, and how many messages wait for it.",
+    doc="Show this session as others see it, and its number of unread messages.",
     example="preread call session.whoami",
     run=whoami,
 )

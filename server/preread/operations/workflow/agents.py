@@ -1,4 +1,4 @@
-"""`workflow.agents`: the agents there are. Those of a workflow are offered only with it."""
+"""`workflow.agents`: what can be dispatched. A workflow's agents are offered only as a whole."""
 
 import re
 
@@ -18,7 +18,7 @@ MAX_AGENTS, MAX_BYTES = 100, 200_000
 
 
 class AgentsRequest(RequestModel):
-    """Every agent."""
+    """Takes no params."""
 
 
 class Agent(Model):
@@ -30,7 +30,7 @@ class Agent(Model):
 
 
 class OfWorkflow(Model):
-    """A workflow as a whole: its agents are its own business."""
+    """A workflow, dispatched as a whole: it dispatches its agents itself."""
 
     workflow: str
     doc: str

@@ -16,7 +16,7 @@ NUMSTAT = re.compile(rb"(\d+|-)\t(\d+|-)\t")
 
 @dataclass(frozen=True)
 class Changes:
-    """How much differs from `base`, in the work tree too."""
+    """How much differs from `base`, including uncommitted changes."""
 
     base: str
     files: int = 0
@@ -26,7 +26,7 @@ class Changes:
 
 
 def since(tree: Tree, base: str | None) -> Changes | None:
-    """The changes since `base`, by default where this branch left the main one.
+    """The changes since `base`, by default since this branch left the main one.
 
     None without git or without a commit. Raises E_NOT_FOUND for a base that is no commit.
     """
@@ -65,7 +65,7 @@ def _commit(tree: Tree, ref: str) -> str:
 
 
 def _branched_off(tree: Tree) -> str:
-    """The commit at which this branch left the main one; on that, the last commit."""
+    """The commit at which this branch left the main one; on the main branch, its last commit."""
     head = _commit(tree, "HEAD")
     for ref in MAIN:
         main = _commit(tree, ref)
@@ -77,7 +77,7 @@ def _branched_off(tree: Tree) -> str:
 
 
 def _without_filters(tree: Tree) -> tuple[str, ...] | None:
-    """Options with which git runs no program of the repository; None when there are none."""
+    """Options that turn off the repository's filter programs; None if one cannot be turned off."""
     listed = tree.git(*git_command.LIST_FILTERS)
     options = git_command.without_filters(listed.out) if listed.status in {0, 1} else None
     return None if options is None else tuple(options)

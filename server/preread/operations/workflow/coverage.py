@@ -1,4 +1,4 @@
-"""How many of the lines are covered, by the coverage reports of usual tools at usual places."""
+"""The share of covered lines, from the reports of common tools in their usual places."""
 
 import json
 import re

@@ -22,7 +22,8 @@ CONDITIONS = {
     "last run passed": "the newest recorded run of its tests passed",
     "no test fails": "none of its tests failed when it last ran, by reports and recorded runs",
 }
-OF_TESTS = frozenset(("log RUN", "last run passed", "no test fails"))  # which a run can meet
+# Conditions that a run of the tests can meet.
+OF_TESTS = frozenset(("log RUN", "last run passed", "no test fails"))
 DEFAULT = "feature-test"
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 MAX_WORKFLOWS, MAX_BYTES = 50, 100_000
@@ -35,12 +36,12 @@ class Stage(Model):
     done: tuple[str, ...] = Field(min_length=1, max_length=10)
     next: str = Field(min_length=1, max_length=600)
     agents: tuple[Annotated[str, Field(pattern=NAME, max_length=60)], ...] = Field((), max_length=5)
-    heals: str = ""  # of `agents`, the one that is run while the tests fail
+    heals: str = ""  # the one of `agents` that is run while the tests fail
     explains: str = ""  # the agent that explains why they still fail
 
     @property
-    def everyone(self) -> tuple[str, ...]:
-        """All agents that may be run for it."""
+    def all_agents(self) -> tuple[str, ...]:
+        """All agents that may be run for this stage."""
         return (*self.agents, self.explains) if self.explains else self.agents
 
     @model_validator(mode="after")
@@ -55,7 +56,7 @@ class Stage(Model):
 
 
 class Workflow(Model):
-    """A way of working. Its agents belong to it, and are not offered one by one."""
+    """A kind of work in stages. Its agents belong to it, and are not offered one by one."""
 
     name: str
     doc: str = Field(min_length=1, max_length=300)
@@ -66,8 +67,8 @@ class Workflow(Model):
 
     @model_validator(mode="after")
     def _owns(self) -> "Workflow":
-        """Agents of stages are the workflow's own, or kinds that are run alone, too."""
-        used = dict.fromkeys(name for stage in self.stages for name in stage.everyone)
+        """Check that the stages' agents are the workflow's own, or kinds that also run alone."""
+        used = dict.fromkeys(name for stage in self.stages for name in stage.all_agents)
         if PLANNER in used:
             raise ValueError("a coordinator has its own agents and cannot be in a stage")
         own = tuple(name for name in used if name not in POLICIES)
@@ -106,7 +107,7 @@ def _parsed(name: str, text: bytes, path: str) -> Workflow:
         for condition in stage.done:
             if condition not in CONDITIONS:
                 known = ", ".join(CONDITIONS)
-                raise _invalid(path, f"`{condition[:60]}` is not a condition. There are: {known}")
+                raise _invalid(path, f"`{condition[:60]}` is not a condition. Known: {known}")
     return workflow
 
 

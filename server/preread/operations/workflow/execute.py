@@ -21,7 +21,7 @@ from preread.operations.registry import (
 )
 from preread.operations.workflow import definitions
 from preread.operations.workflow.definitions import OF_TESTS, Workflow
-from preread.operations.workflow.flow import TESTS, Flow, Wanted
+from preread.operations.workflow.flow import TESTS, Flow, WorkflowOrder
 from preread.operations.workflow.run_setup import open_run
 from preread.operations.workflow.shapes import AgentRun, ExecuteReply, ExecuteRequest, StageRun
 from preread.records import spending
@@ -37,34 +37,34 @@ async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
     services = context.services()
     limits = lowered(services, request.max_usd, request.model)
     limited = replace(services, settings=services.settings.model_copy(update=limits))
-    repository, workflow, feature, task = _asked(services, request)
+    repository, workflow, feature, task = _resolved(services, request)
     needs_tests = any(OF_TESTS & set(stage.done) for stage in workflow.stages)
     suite = (
         await coordinator.suite(context, services, request.test_command) if needs_tests else None
     )
     read = await dossier(context, feature, task)
-    wanted = Wanted(
+    order = WorkflowOrder(
         id=name_of(workflow, feature), workflow=workflow, feature=feature, task=task,
         dossier=read.dossier, suite=suite, rounds=request.rounds, links=request.link_in,
         seconds=request.timeout_seconds, usd=limited.settings.max_usd,
     )  # fmt: skip
     own = replace(limited, layout=repository.layout)
-    return await in_thread(context, own, _execute, wanted, begun)
+    return await in_thread(context, own, _execute, order, begun)
 
 
 async def preview(context: Context, request: ExecuteRequest) -> Preview:
     services = context.services()
     limits = lowered(services, request.max_usd, request.model)
-    repository, workflow, feature, _ = _asked(services, request)
+    repository, workflow, feature, _ = _resolved(services, request)
     tests = coordinator.allowed(context, services, request.test_command)
     name = name_of(workflow, feature)
     is_there = records.read(repository.layout, name) is not None
     stages = [
-        f"{stage.name} ({', '.join(stage.everyone) or 'no agent'})" for stage in workflow.stages
+        f"{stage.name} ({', '.join(stage.all_agents) or 'no agent'})" for stage in workflow.stages
     ]
     notes = (
         f"{workflow.name} would be run for {feature}, model {limits['model']}.",
-        f"Its stages: {', '.join(stages)}; those that are done are left out.",
+        f"Its stages: {', '.join(stages)}; those that are done are skipped.",
         f"It would continue in .worktrees/{name}." if is_there
         else f"A worktree .worktrees/{name} would be made from "
         f"{repository.commit_of('HEAD')[:12]}; nothing is merged.",
@@ -75,8 +75,8 @@ async def preview(context: Context, request: ExecuteRequest) -> Preview:
     return Preview(notes=notes)
 
 
-def _asked(services: Services, request: ExecuteRequest) -> tuple[Repository, Workflow, str, str]:
-    """The repository, workflow, feature and task. Raises what is wrong with the request."""
+def _resolved(services: Services, request: ExecuteRequest) -> tuple[Repository, Workflow, str, str]:
+    """The repository, workflow, feature and task. Raises an error for an invalid request."""
     repository = open_repository(services)
     layout = repository.layout
     workflows = definitions.every(layout)
@@ -86,7 +86,7 @@ def _asked(services: Services, request: ExecuteRequest) -> tuple[Repository, Wor
             f"There are: {', '.join(workflows)}.",
         )  # fmt: skip
     workflow = workflows[request.workflow]
-    for agent in {name for stage in workflow.stages for name in stage.everyone}:
+    for agent in {name for stage in workflow.stages for name in stage.all_agents}:
         kinds.instructions(layout, agent)
     texts = [request.task]
     if request.ticket:
@@ -100,17 +100,17 @@ def name_of(workflow: Workflow, feature: str) -> str:
     return slug(f"{workflow.name} {feature}")
 
 
-def _execute(services: Services, wanted: Wanted, begun: float) -> ExecuteReply:
+def _execute(services: Services, order: WorkflowOrder, begun: float) -> ExecuteReply:
     if not spending.allows(services):
         raise spending.refused(services)
     repository = open_repository(services)
     layout = repository.layout
-    with turn(services, layout, wanted.id, wanted.seconds) as waited:
-        log = journal.of(layout, wanted.id)
+    with turn(services, layout, order.id, order.seconds) as waited:
+        log = journal.of(layout, order.id)
         coordinate.check_own(repository, log)
         for repaired in repair.repair(repository):
             services.progress.say(repaired)
-        flow = open_run(services, repository, wanted, log, begun)
+        flow = open_run(services, repository, order, log, begun)
         joined = waited and not flow.remaining()
         with _explained(flow, begun):
             flow.carry_out()
@@ -119,7 +119,7 @@ def _execute(services: Services, wanted: Wanted, begun: float) -> ExecuteReply:
 
 @contextmanager
 def _explained(flow: Flow, begun: float) -> Iterator[None]:
-    """Add to an error what the run leaves: every stage, its cost, the worktree, how to go on."""
+    """Add the state of the run to an error: its stages, cost and worktree, and how to continue."""
     try:
         yield
     except Cancelled:
@@ -128,7 +128,7 @@ def _explained(flow: Flow, begun: float) -> Iterator[None]:
         name = flow.record.name
         done = _stages(flow)
         error.details |= {
-            "workflow": flow.wanted.workflow.name, "feature": flow.wanted.feature,
+            "workflow": flow.order.workflow.name, "feature": flow.order.feature,
             "worktree": name, "stages": [one.model_dump(mode="json") for one in done],
             "cost_usd": round(sum(one.cost_usd for one in done), 6),
             "execution_time_ms": round((time.monotonic() - begun) * 1000),
@@ -136,7 +136,7 @@ def _explained(flow: Flow, begun: float) -> Iterator[None]:
         }  # fmt: skip
         error.hint = (
             f"Its work is kept: `preread worktree diff {name}`. To go on from there: "
-            f"`preread run {flow.wanted.workflow.name} {flow.wanted.feature}`. {KEEPS}"
+            f"`preread run {flow.order.workflow.name} {flow.order.feature}`. {KEEPS}"
         )
         flow.journal.add("finished")
         raise
@@ -148,8 +148,8 @@ def _reply(flow: Flow, begun: float, *, joined: bool) -> ExecuteReply:
     name = flow.record.name
     return ExecuteReply(
         status="done",
-        workflow=flow.wanted.workflow.name,
-        feature=flow.wanted.feature,
+        workflow=flow.order.workflow.name,
+        feature=flow.order.feature,
         worktree=name,
         stages=stages,
         files=compare.compare(flow.repository, flow.record).files,
@@ -161,8 +161,8 @@ def _reply(flow: Flow, begun: float, *, joined: bool) -> ExecuteReply:
 
 
 def _stages(flow: Flow) -> tuple[StageRun, ...]:
-    limit = compare.MAX_DIFF // len(flow.wanted.workflow.stages)
-    return tuple(_stage(flow, stage, limit) for stage in flow.wanted.workflow.stages)
+    limit = compare.MAX_DIFF // len(flow.order.workflow.stages)
+    return tuple(_stage(flow, stage, limit) for stage in flow.order.workflow.stages)
 
 
 def _stage(flow: Flow, stage: definitions.Stage, limit: int) -> StageRun:
@@ -184,7 +184,7 @@ def _agent_run(ended: Entry) -> AgentRun:
 
 
 def _cost(entries: Iterable[Entry]) -> float:
-    """What a stage cost; an agent whose cost is unknown counts with its limit."""
+    """What a stage cost; an agent with an unknown cost counts as its limit."""
     cost = reserved = 0.0
     for entry in entries:
         if entry.step == "started":
@@ -199,7 +199,7 @@ OPERATION = Operation(
     request=ExecuteRequest,
     reply=ExecuteReply,
     effect="execute",
-    doc="Run all stages of a workflow that are not done for a feature, in one worktree.",
+    doc="Run the stages of a workflow that a feature has not completed, in one worktree.",
     example="preread run feature-test checkout --task 'Test expired coupons'",
     run=execute,
     preview=preview,

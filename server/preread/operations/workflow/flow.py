@@ -1,4 +1,4 @@
-"""Run a workflow's stages in one worktree. What is on disk there says whether a stage is done."""
+"""Run a workflow's stages in one worktree. Whether a stage is done depends on the files there."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from preread.agents import project_tests, run, work
 from preread.agents.budget import Budget
 from preread.agents.journal import Entry, Journal
 from preread.agents.order import DOSSIER
-from preread.agents.programs import Ran
+from preread.agents.programs import ProgramResult
 from preread.agents.project_tests import Suite
 from preread.agents.work import Job
 from preread.builders import untrusted
@@ -31,7 +31,7 @@ from preread.worktrees import records
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
-TESTS = "tests"  # the kind of a journal's entry about a run of them
+TESTS = "tests"  # the kind of a journal entry about a run of the tests
 LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # the stage is continued, not started again
 MAX_SUMMARY, MAX_LINE, MAX_PROBLEMS = 4000, 300, 5
 HEADLESS = (
@@ -51,7 +51,7 @@ def writing_errors(what: str) -> Iterator[None]:
         raise PrereadError("E_WRITE", f"{what} cannot be written: {error}.") from error
 
 
-class Wanted(NamedTuple):
+class WorkflowOrder(NamedTuple):
     """One run of a workflow for a feature, and its limits."""
 
     id: str  # of the run; its worktree has the same name
@@ -59,7 +59,7 @@ class Wanted(NamedTuple):
     feature: str
     task: str
     dossier: str
-    suite: Suite | None  # None where no stage needs one
+    suite: Suite | None  # None if no stage needs one
     rounds: int
     seconds: float
     usd: float
@@ -72,14 +72,14 @@ class Flow:
 
     services: Services
     repository: Repository
-    wanted: Wanted
+    order: WorkflowOrder
     record: Record
     journal: Journal
     budget: Budget
 
     @property
     def layout(self) -> Layout:
-        """Of the project in the worktree."""
+        """The layout of the project in the worktree."""
         path = records.path_of(self.repository, self.record.name)
         return Layout((path / self.repository.prefix).resolve())
 
@@ -88,9 +88,9 @@ class Flow:
         return self.repository.commit_of(self.record.branch)
 
     def progress(self) -> Progress:
-        """How far the feature is in the worktree, as it is now."""
-        inside = replace(self.services, layout=self.layout)  # its list of files is read again
-        return Progress(Project(inside), self.wanted.feature)
+        """How far the feature is in the worktree now."""
+        inside = replace(self.services, layout=self.layout)  # new services list the files again
+        return Progress(Project(inside), self.order.feature)
 
     def left(self, stage: Stage) -> tuple[str, ...]:
         """The conditions that the worktree does not meet."""
@@ -104,15 +104,15 @@ class Flow:
 
     def remaining(self) -> list[Stage]:
         """The stages from the first that is not done, or in which an agent was cut off."""
-        stages = self.wanted.workflow.stages
+        stages = self.order.workflow.stages
         for number, stage in enumerate(stages):
             if self.left(stage) or self._cut_off(stage):
                 return list(stages[number:])
         return []
 
     def carry_out(self) -> None:
-        """Every stage that is not done. Raises E_AGENT, E_TIMEOUT, E_MONEY, Cancelled."""
-        stages = self.wanted.workflow.stages
+        """Run every stage that is not done. Raises E_AGENT, E_TIMEOUT, E_MONEY, Cancelled."""
+        stages = self.order.workflow.stages
         for number, stage in enumerate(stages):
             if not (self.left(stage) or self._cut_off(stage)):
                 continue
@@ -140,7 +140,7 @@ class Flow:
             raise self._failed(stage, left, said or self._why_not(stage, left))
 
     def _needs_run(self, stage: Stage) -> bool:
-        """Whether its conditions depend on tests that have not run on the current files."""
+        """Whether a stage's conditions depend on tests that have not run on the current files."""
         tested = [one.commit for one in self.entries(stage.name) if one.kind == TESTS]
         is_old = bool(tested) and self._changed(tested[-1])
         return bool(OF_TESTS & set(stage.done)) and (
@@ -148,9 +148,9 @@ class Flow:
         )
 
     def _heal(self, stage: Stage, among: int) -> None:
-        """Run the tests; while they fail, the healer. Raises E_AGENT when it gives up."""
+        """Run the tests, and the healer while they fail. Raises E_AGENT when it gives up."""
         ran, before, rounds = self._test(stage), "", 0
-        while ran.failure and rounds < self.wanted.rounds:
+        while ran.failure and rounds < self.order.rounds:
             before, rounds = self.head, rounds + 1
             self._agent(stage, stage.heals, among, ran.failure)
             if not self._changed(before):
@@ -166,10 +166,10 @@ class Flow:
         how = f"{stage.heals} changed no file" if gave_up else counted
         raise self._failed(stage, self.left(stage), f"{how}: {ran.failure}")
 
-    def _test(self, stage: Stage) -> Ran:
-        """Run the project's tests, and note the run where conditions and agents look for it."""
+    def _test(self, stage: Stage) -> ProgramResult:
+        """Run the project's tests, and record the run where conditions and agents look for it."""
         self._report(stage)("runs the tests", 0, 0)
-        suite, begun = self.wanted.suite, time.monotonic()
+        suite, begun = self.order.suite, time.monotonic()
         if suite is None:
             raise PrereadError("E_NOT_ALLOWED", "Nobody has allowed the project's tests.")
         path, before = records.path_of(self.repository, self.record.name), self.head
@@ -188,10 +188,10 @@ class Flow:
         )  # fmt: skip
         return ran
 
-    def _note(self, suite: Suite, ran: Ran, seconds: float) -> None:
+    def _note(self, suite: Suite, ran: ProgramResult, seconds: float) -> None:
         """Record a run as the hooks do."""
-        root, feature = str(self.layout.root), self.wanted.feature
-        read = runner_output.read(runner_output.cleaned(ran.failure or ran.said))
+        root, feature = str(self.layout.root), self.order.feature
+        read = runner_output.read(runner_output.cleaned(ran.failure or ran.output))
         failed = bool(ran.failure)
         record = {
             "id": run_records.new_id(), "at": int(time.time()),
@@ -208,10 +208,10 @@ class Flow:
         work.commit(self.repository, self.record, f"{TESTS}: {record['outcome']}")
 
     def _note_fix(self, stage: Stage) -> None:
-        """Note in the run log what was fixed, if the healer has not."""
+        """Note in the run log what was fixed, in case the healer did not."""
         mine = [one.text for one in self.entries(stage.name) if one.kind == stage.heals]
         said = untrusted.clean(mine[-1], MAX_LINE) if mine else ""
-        root, feature = str(self.layout.root), self.wanted.feature
+        root, feature = str(self.layout.root), self.order.feature
         with writing_errors("The run log"):
             run_log.add_fix(root, feature, f"{stage.heals}: {said}" if mine else "none")
         work.commit(self.repository, self.record, "run log: FIX")
@@ -227,7 +227,7 @@ class Flow:
             settings=self.services.settings.model_copy(update={"max_usd": share}),
             progress=replace(self.services.progress, report=self._report(stage)),
         )
-        job = Job(agent, text, stage.name, self.wanted.feature, self.budget.seconds)
+        job = Job(agent, text, stage.name, self.order.feature, self.budget.seconds)
         try:
             ended = work.do(own, self.repository, self.record, job)
         except Cancelled:
@@ -243,15 +243,15 @@ class Flow:
         self.journal.add("ended", **fields, usd=cost, commit=self.head, text=said[:MAX_SUMMARY])
 
     def _report(self, stage: Stage) -> Report:
-        number = self.wanted.workflow.stages.index(stage)
-        report, total = self.services.progress.report, len(self.wanted.workflow.stages)
+        number = self.order.workflow.stages.index(stage)
+        report, total = self.services.progress.report, len(self.order.workflow.stages)
         return lambda text, _done, _of: report(f"{stage.name}: {text}", number, total)
 
     def _prompt(self, stage: Stage, agent: str, failure: str) -> str:
         """An agent's instructions: its file, the stage, and what is known so far."""
-        wanted, layout = self.wanted, self.layout
-        values = {"feature": wanted.feature, "log": log_path(layout, wanted.feature)}
-        suite = wanted.suite
+        order, layout = self.order, self.layout
+        values = {"feature": order.feature, "log": log_path(layout, order.feature)}
+        suite = order.suite
         tests = (
             f"Preread runs `{suite.shown}` between the agents and notes each run under ## RUN; "
             if suite
@@ -259,32 +259,32 @@ class Flow:
         )
         left = self.left(stage)
         lines = [
-            f"feature: {wanted.feature}",
-            f"The stage {stage.name} of {wanted.workflow.name}: {filled(stage.next, values)}",
+            f"feature: {order.feature}",
+            f"The stage {stage.name} of {order.workflow.name}: {filled(stage.next, values)}",
             f"{HEADLESS}{tests}do of the stage what is yours.",
             "The stage is done when: " + "; ".join(CONDITIONS[one] for one in stage.done),
             *([f"Of this is missing: {'; '.join(left)}. {self.problems(left)}"] if left else []),
         ]
         if self._cut_off(stage):
             lines.append("An earlier try was cut off; what it wrote is there. Check it, go on.")
-        known = work.known(layout, wanted.feature, wanted.dossier)
+        known = work.known(layout, order.feature, order.dossier)
         sources = {
-            DOSSIER: known.pop(DOSSIER), "What a person asked for": wanted.task,
+            DOSSIER: known.pop(DOSSIER), "What a person asked for": order.task,
             "What the tests said": failure, **known,
         }  # fmt: skip
         return run.prompt(self.repository.layout, agent, "\n".join(lines), sources)
 
-    # -- what the journal says of this run
+    # -- what the journal says about this run
 
     def entries(self, stage: str = "") -> list[Entry]:
-        """Those since the worktree began, of one stage or of all."""
+        """The entries since the worktree was created, of one stage or of all."""
         entries = self.journal.entries
         starts = [n for n, one in enumerate(entries) if one.step == "begun" and one.begun_at]
         return [one for one in entries[starts[-1] if starts else 0 :]
                 if not stage or one.task == stage]  # fmt: skip
 
     def _cut_off(self, stage: Stage) -> bool:
-        """Whether the last agent of a stage did not come to its end."""
+        """Whether the last agent of a stage was started and did not finish."""
         mine = [one for one in self.entries(stage.name) if one.kind not in {"", TESTS}]
         return bool(mine) and (mine[-1].step == "started" or bool(mine[-1].code))
 
@@ -299,14 +299,14 @@ class Flow:
         return (agent for agent in stage.agents if agent == stage.heals or agent not in ended)
 
     def _changed(self, before: str) -> bool:
-        """Whether a file of the project differs from a commit, besides Preread's own."""
+        """Whether a file of the project, other than Preread's own, differs from a commit."""
         own = f":(exclude){self.repository.prefix}.project"
         names = ("diff", "--name-only", "-z", before, self.head, "--", ":/", own)
         return bool(self.repository.run("--no-literal-pathspecs", *names).out)
 
     def _why_not(self, stage: Stage, left: tuple[str, ...]) -> str:
         if not stage.agents:
-            return "it names no agent, so a person does it"
+            return "it names no agent, so a person has to do it"
         return self.problems(left)
 
     def _failed(self, stage: Stage, left: tuple[str, ...], why: str) -> PrereadError:
@@ -314,6 +314,6 @@ class Flow:
         more = f" ({why})" if why else ""
         return PrereadError(
             "E_AGENT",
-            f"The stage {stage.name} of {self.wanted.workflow.name} is not done: {missing}{more}.",
+            f"The stage {stage.name} of {self.order.workflow.name} is not done: {missing}{more}.",
             details={"conditions": {one: CONDITIONS[one] for one in left}},
         )

@@ -1,4 +1,4 @@
-"""How far a feature is in its workflow, by what is on disk: dossier, run log, recorded runs."""
+"""How far a feature is in its workflow, by the files on disk: dossier, run log, recorded runs."""
 
 import re
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class Progress:
 
     @property
     def workflow(self) -> str:
-        """The name of the workflow that its run log names, or of the usual one."""
+        """The workflow that its run log names, or else the default one."""
         match = NAMED.search(self.text)
         return match[1] if match else DEFAULT
 

@@ -1,4 +1,4 @@
-"""`ready`: whether the work can be merged or released, and what prevents it."""
+"""`ready`: whether the work can be merged or released, and what blocks it."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ MAX_NAMED = 5  # tests in one message
 
 
 class ReadinessRequest(RequestModel):
-    """What is to be ready."""
+    """Which feature, and since which commit."""
 
     feature: str | None = Field(None, description=FEATURE + " Default: all that were begun.")
     base: str | None = Field(
@@ -29,7 +29,7 @@ class ReadinessRequest(RequestModel):
 
 
 class Blocker(Model):
-    """One thing that prevents it."""
+    """One thing that blocks it."""
 
     code: str = Field(description="`failing`, `stale`, `run-log` or `debt`.")
     feature: str = Field("", description="Whose; empty for the whole project.")
@@ -101,7 +101,7 @@ def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
 
 
 def _begun(services: Services, feature: str) -> str:
-    """A feature with started work: nothing could block any other. Raises E_NOT_FOUND."""
+    """A feature with started work; E_NOT_FOUND for any other, which nothing could block."""
     name = aliases.resolve(services.layout, feature).feature
     if name not in {*begun(services), PROJECT}:
         raise published_dossier.not_found(services.layout, name)
@@ -110,7 +110,7 @@ def _begun(services: Services, feature: str) -> str:
 
 def _of_feature(progress: Progress) -> Iterator[Blocker]:
     feature, services = progress.feature, progress.services
-    services.progress.say(f"looking at {feature}")
+    services.progress.say(f"checking {feature}")
     if failing := progress.failing:
         yield _failing(failing, feature)
     if progress.has_dossier and (why := _stale(services, feature)):
@@ -149,8 +149,8 @@ def _failing_elsewhere(project: Project, names: list[str]) -> list[Blocker]:
 def _stale(services: Services, feature: str) -> str:
     """Why a dossier is stale; empty if it is not."""
     found = published_dossier.find(services, feature)
-    looked = staleness.look_up(services, found.manifest)
-    return "" if looked.covers else looked.why
+    lookup = staleness.look_up(services, found.manifest)
+    return "" if lookup.covers else lookup.why
 
 
 OPERATION = Operation(

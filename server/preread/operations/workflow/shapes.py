@@ -21,9 +21,13 @@ class ExecuteRequest(RequestModel):
     )
     ticket: str | None = Field(None, description=TICKET)
     timeout_seconds: float = Field(1800, gt=0, le=7200, description="Seconds it may take.")
-    max_usd: float | None = Field(None, gt=0, description="Dollars it may cost; never raises it.")
-    model: str | None = Field(None, description="The model; agents cannot choose a dearer one.")
-    rounds: int = Field(5, ge=0, le=25, description="How often failing tests are healed.")
+    max_usd: float | None = Field(
+        None, gt=0, description="Dollars it may cost; can only lower the setting."
+    )
+    model: str | None = Field(None, description="The model; one of the two in the settings.")
+    rounds: int = Field(
+        5, ge=0, le=25, description="The maximum number of rounds in which failing tests are fixed."
+    )
     link_in: tuple[str, ...] = Field(
         (), description="Ignored folders that the tests need, like `node_modules`."
     )
@@ -46,13 +50,13 @@ class StageRun(Model):
     name: str
     done: bool
     left: tuple[str, ...] = Field(description="Its conditions that are not met.")
-    runs: tuple[AgentRun, ...] = Field(description="Empty for one that was done before.")
+    runs: tuple[AgentRun, ...] = Field(description="Empty if the stage was done already.")
     cost_usd: float = Field(description="An unknown cost counts as its limit.")
     diff: str = Field(description="What it changed; of all stages at most 100,000 characters.")
 
 
 class ExecuteReply(Model):
-    """A workflow that is done. Nothing is merged: that is `worktree.merge`."""
+    """A finished workflow. Nothing is merged: that is what `worktree.merge` is for."""
 
     status: Literal["done"]
     workflow: str
@@ -62,5 +66,5 @@ class ExecuteReply(Model):
     files: tuple[FileChange, ...]
     cost_usd: float
     execution_time_ms: int
-    joined: bool = Field(description="Another call had done it.")
+    joined: bool = Field(description="Whether another call did the work.")
     next: str

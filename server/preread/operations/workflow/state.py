@@ -17,7 +17,7 @@ FINISHED = "finished"
 
 
 class StateRequest(RequestModel):
-    """Whose state."""
+    """Which feature."""
 
     feature: str | None = Field(None, description=FEATURE + " Default: all that were begun.")
 

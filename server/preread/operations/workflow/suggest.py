@@ -18,12 +18,12 @@ ENOUGH = 2  # words of a workflow in a task, after which more add no confidence
 
 
 class SuggestRequest(RequestModel):
-    """What is to be done."""
+    """The task, or the feature."""
 
     task: str | None = Field(None, description="The task, in words.")
     feature: str | None = Field(None, description=FEATURE)
     training_mode: bool = Field(
-        False, description="Only explain what fits; name nothing that would be started."
+        False, description="Only explain what fits, without the commands that start it."
     )
 
 
@@ -32,7 +32,7 @@ class Suggestion(Model):
 
     workflow: str
     doc: str
-    confidence: float = Field(description="0 to 1: its share of the task's telling words.")
+    confidence: float = Field(description="0 to 1: its share of the words that match workflows.")
     reasons: tuple[str, ...]
     start: str = Field("", description="What starts it; empty in training mode.")
 
@@ -70,7 +70,7 @@ def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
         following = f"Begin {found[0].workflow}, in Claude Code by {found[0].start}"
         following += "" if name else ", with the feature's name."
     elif request.task:
-        following = "No workflow's words are in the task. Begin with its feature: `preread load …`"
+        following = "No workflow matches the task. Begin with its feature: `preread load …`"
     if request.training_mode:
         found = [one.model_copy(update={"start": ""}) for one in found]
         best = found[0] if found else None

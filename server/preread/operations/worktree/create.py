@@ -1,4 +1,4 @@
-"""`worktree.create`: a branch of its own in a folder of its own, for an issue or a feature."""
+"""`worktree.create`: a worktree with its own branch, for an issue or a feature."""
 
 from pathlib import PurePosixPath
 
@@ -28,7 +28,7 @@ class CreateRequest(RequestModel):
     )
     branch: str | None = Field(None, description="Its new branch; default: `preread/<name>`.")
     copy_in: tuple[str, ...] = Field(
-        (), description="Files to copy into it that git does not have."
+        (), description="Files to copy into it that git does not track."
     )
     link_in: tuple[str, ...] = Field(
         (), description="Ignored folders to link into it, like `node_modules`."
@@ -104,7 +104,7 @@ def _wanted(repository: Repository, request: CreateRequest, *, agent: bool) -> R
         secret := [path for path in request.copy_in if is_env_file(PurePosixPath(path).name)]
     ):
         raise PrereadError(
-            "E_NOT_ALLOWED", f"{secret[0]} may hold secrets: only a person may copy it.", ""
+            "E_NOT_ALLOWED", f"{secret[0]} may contain secrets: only a person may copy it.", ""
         )
     begun_at = repository.commit_of(request.base or "HEAD")
     if not begun_at:

@@ -9,11 +9,11 @@ from preread.worktrees.repository import open_repository
 
 
 class ListRequest(RequestModel):
-    """All worktrees."""
+    """Takes no params."""
 
 
 class ListReply(Model):
-    """The worktrees made here, then all others, the main one last."""
+    """The worktrees that Preread made, then all others, the main one last."""
 
     worktrees: tuple[Worktree, ...]
 

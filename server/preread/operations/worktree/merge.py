@@ -1,4 +1,4 @@
-"""`worktree.merge`: merge a worktree's branch; conflicts are data, and wait in the worktree."""
+"""`worktree.merge`: merge a worktree's branch; conflicts are returned, and stay in the worktree."""
 
 from typing import Literal
 
@@ -18,7 +18,7 @@ class MergeRequest(RequestModel):
 
     name: str = Field(description=NAME)
     how: How = Field(
-        "merge", description="`merge` fast-forwards where it can; `ff` does nothing else."
+        "merge", description="`merge` fast-forwards if it can; `ff` only fast-forwards."
     )
     into: str | None = Field(None, description="The branch to merge into; default: its base.")
     action: Literal["start", "continue", "abort"] = Field(
@@ -34,7 +34,7 @@ class Conflict(Model):
 
 
 class MergeReply(Model):
-    """What came of it. With conflicts, the branch to merge into has not moved."""
+    """The outcome. With conflicts, the branch to merge into has not moved."""
 
     status: Literal["merged", "conflicts", "up_to_date", "aborted"]
     name: str

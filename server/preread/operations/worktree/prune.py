@@ -1,4 +1,4 @@
-"""`worktree.prune`: repair what a kill or a full disk has left."""
+"""`worktree.prune`: repair worktrees that a kill or a full disk left half-done."""
 
 from pydantic import Field
 
@@ -10,13 +10,13 @@ from preread.worktrees.repository import open_repository
 
 
 class PruneRequest(RequestModel):
-    """Every worktree."""
+    """Takes no params."""
 
 
 class PruneReply(Model):
     """What was repaired."""
 
-    repaired: tuple[str, ...] = Field(description="A line each; none if all was well.")
+    repaired: tuple[str, ...] = Field(description="A line for each; empty if all was well.")
 
 
 async def run(context: Context, request: PruneRequest) -> PruneReply:

@@ -1,4 +1,4 @@
-"""`worktree.remove`: remove a worktree and its branch, and lose no work."""
+"""`worktree.remove`: remove a worktree and its branch without losing work."""
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ class RemoveRequest(RequestModel):
 
     name: str = Field(description=NAME)
     force: bool = Field(
-        False, description="Also with changes or commits that are nowhere else; a ref keeps them."
+        False, description="Even with changes or commits that are nowhere else; a ref keeps them."
     )
 
 

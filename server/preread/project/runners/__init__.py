@@ -1,11 +1,11 @@
-"""How a project runs one test file: the command and its folder, by the project's own settings."""
+"""How a project runs a test file: the command and its folder, by the project's own settings."""
 
 from preread.project.runners import cargo, go, javascript, jvm, python, scripts, simple
 from preread.project.runners.model import Command, Note, Proof, Runner, Target
 
 __all__ = ["Command", "Note", "Proof", "Target", "command_for"]
 
-# For each suffix the build tools that may run such a test, the likeliest first.
+# For each suffix the tools that may run such a test, the likeliest first.
 RUNNERS: dict[str, tuple[Runner, ...]] = {
     **dict.fromkeys(("py",), (python.django, python.pytest, python.tox, python.unittest)),
     **dict.fromkeys(("go",), (go.go,)),
@@ -24,7 +24,7 @@ RUNNERS: dict[str, tuple[Runner, ...]] = {
 
 
 def command_for(target: Target) -> Command | None:
-    """How the project says to run a test file; None where it says nothing."""
+    """How to run a test file by the project's own settings; None if they do not say."""
     suffix = target.test.rpartition(".")[2]
     for runner in (*RUNNERS.get(suffix, ()), scripts.wrapper):
         if (found := runner(target)) is not None:

@@ -1,4 +1,4 @@
-"""Cargo: the package, the features that a test needs, and the target that has it."""
+"""Cargo: the package, the features that a test needs, and the target that contains it."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def cargo(target: Target) -> Command | None:
 
 
 def _workspace(target: Target, folder: str) -> str:
-    """The folder of the workspace that has a package, which is its own if it has none."""
+    """The folder of the workspace that a package belongs to, or else the package's own folder."""
     for above in folders(folder) if folder else ():
         manifest = toml(target.tree, within(above, "Cargo.toml"))
         if "workspace" in manifest:
@@ -57,7 +57,7 @@ def _workspace(target: Target, folder: str) -> str:
 
 
 def _features(target: Target, folder: str, inner: str) -> Iterator[str]:
-    """The features without which a test is not compiled: its modules', its file's, its own."""
+    """The features that a test's modules, its file and the test itself need to be compiled."""
     parts = PurePosixPath(inner).with_suffix("").parts
     for n in range(1, len(parts)) if parts[0] == "src" else ():
         at = within(folder, "/".join(parts[:n]))
@@ -97,7 +97,7 @@ def _on_by_default(manifest: dict[str, Any]) -> set[str]:
 
 
 def _target(target: Target, folder: str, manifest: dict[str, Any], inner: str) -> str:
-    """What picks a file's tests: the target of tests/, the module of src/."""
+    """The arguments that select a file's tests: a target in tests/, a module in src/."""
     first, *rest = inner.removesuffix(".rs").split("/")
     if first == "src":
         return _module(target, folder, rest)
@@ -107,7 +107,7 @@ def _target(target: Target, folder: str, manifest: dict[str, Any], inner: str) -
 
 
 def _module(target: Target, folder: str, rest: list[str]) -> str:
-    """The tests of a module of the library, or of the binary where there is no library."""
+    """The arguments for a module of the library, or of the binary if there is no library."""
     modules = [name for name in rest if name not in {"mod", "lib", "main"}]
     only = "--lib" if within(folder, "src/lib.rs") in target.tree.files else ""
     if rest[0] in {"bin", "main"}:
@@ -116,7 +116,7 @@ def _module(target: Target, folder: str, rest: list[str]) -> str:
 
 
 def _integration(target: Target, folder: str, manifest: dict[str, Any], inner: str) -> str:
-    """The target of tests/ that a file is, or is a module of."""
+    """The arguments for a file in tests/: its own target, or the target that it is a module of."""
     named = _named_targets(manifest)
     if inner in named:
         return f"--test {named[inner]}"
@@ -157,5 +157,5 @@ def _modules(root: str, inner: str) -> str:
 
 
 def _is_own_target(manifest: dict[str, Any], inner: str) -> bool:
-    """Whether Cargo makes a target of the file: right in tests/, unless the manifest forbids it."""
+    """Whether the file is a target of its own: directly in tests/, if the manifest allows that."""
     return inner.count("/") == 1 and table(manifest, "package").get("autotests") is not False

@@ -1,4 +1,4 @@
-"""Globs of JavaScript's runners: those in their settings, and whether one names a file."""
+"""Globs of JavaScript's test runners: those in their settings, and whether one matches a file."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ CHOOSES = re.compile(r"[\"']?\b(?:include|testMatch|spec|files|tests)\b[\"']?\s*
 QUOTED = re.compile(r"[\"'`](!?[^\"'`\s]*\*[^\"'`\s]*)[\"'`]")
 BARE = re.compile(r"(?:-|:)\s+([\w./-]*\*[\w./*{},-]*)\s*$")  # in YAML
 FOLDER = re.compile(r"\btestDir\b[\"']?\s*[:=]\s*[\"']([^\"']+)[\"']")
-MAX_CHOICES, MAX_NAMED = 3, 24  # braces in a glob, and commas; more can name too many globs
+MAX_CHOICES, MAX_NAMED = 3, 24  # braces in a glob, and commas; more can expand to too many globs
 CODE = re.compile(r"[jt]sx?\b|[jt]s[})]|\}$|\)$")  # a glob of scripts, not of folders or data
 
 
@@ -32,7 +32,7 @@ def patterns_in(lines: Sequence[str]) -> list[str]:
 
 
 def names_project_of(lines: Sequence[str], path: str) -> bool:
-    """Whether settings list projects, and one of them is a folder that the file is in."""
+    """Whether settings list projects, and one of them is a folder that contains the file."""
     text = "\n".join(lines)
     listed = re.search(r"(?:\b(?:projects|workspace)\b[\"']?\s*[:=]|defineWorkspace\()\s*\[", text)
     if listed is None:
@@ -40,7 +40,9 @@ def names_project_of(lines: Sequence[str], path: str) -> bool:
     named = re.findall(r"[\"']([^\"'\s]+)[\"']", text[listed.end() : _closing(text, listed.end())])
     above = [str(folder) for folder in PurePosixPath(path).parents][:-1]
     homes = [re.sub(r"/[^/]*\.config\.\w+$", "", one).removeprefix("./") for one in named]
-    return any(takes(home.removeprefix("<rootDir>/"), folder) for home in homes for folder in above)
+    return any(
+        matches(home.removeprefix("<rootDir>/"), folder) for home in homes for folder in above
+    )
 
 
 def _closing(text: str, start: int) -> int:
@@ -53,15 +55,15 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def takes(glob: str, path: str) -> bool:
-    """Whether a glob names a path; True for a glob whose syntax is not supported."""
+def matches(glob: str, path: str) -> bool:
+    """Whether a glob matches a path; True for a glob whose syntax is not supported."""
     plain = glob.removeprefix("<rootDir>/").removeprefix("./")
     if plain.count("{") > MAX_CHOICES or plain.count(",") > MAX_NAMED:
         return True
     choices = re.search(r"\{([^{}]*)\}", plain)
     if choices:
         start, end = plain[: choices.start()], plain[choices.end() :]
-        return any(takes(f"{start}{one}{end}", path) for one in choices[1].split(","))
+        return any(matches(f"{start}{one}{end}", path) for one in choices[1].split(","))
     if "*" in plain and re.search(r"[?(|+\[]", plain):
         return True
     return glob_pattern(plain).fullmatch(path) is not None

@@ -43,7 +43,7 @@ def go(target: Target) -> Command | None:
 
 
 def _names(target: Target) -> tuple[str, ...]:
-    """The tests by name: those of Go's own shape, since suites and examples have other ones."""
+    """The tests to run by name: only plain test functions, not those of suites or examples."""
     lines = target.tree.lines(target.test) or []
     own = {
         name for line in lines for name in re.findall(r"^func (Test\w*)\(\w+ \*testing\.T\)", line)

@@ -1,10 +1,10 @@
-"""JavaScript: the runner that takes a test file, by scripts, imports and settings."""
+"""JavaScript: the runner for a test file, by scripts, imports and settings."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread.project.runners.globs import names_project_of, patterns_in, takes
+from preread.project.runners.globs import matches, names_project_of, patterns_in
 from preread.project.runners.model import (
     Command,
     Proof,
@@ -20,7 +20,7 @@ from preread.project.runners.model import (
 
 MANIFEST = "package.json"
 # How well a runner fits a file: its script names the file, its settings have a project for the
-# file's folder, the file imports it, its settings' patterns match, `test` calls it, it is there.
+# file's folder, the file imports it, its settings' patterns match, `test` calls it, it is set up.
 NAMED, WORKSPACE, IMPORTED, MATCHED, USUAL, PRESENT = 4.0, 3.0, 2.5, 2.0, 1.0, 0.5
 UNFIT = -1.0
 MAX_RUN = 160  # characters: with more, a script's flags are left out
@@ -79,7 +79,7 @@ TOOLS = (
 # Tests of types, which only a type checker reads.
 TYPES_ONLY = re.compile(r"(?:(?:test|spec)-d|\.tst)\.[cm]?tsx?$")
 TYPE_CHECKERS = frozenset(("tsd", "tstyche"))
-# Flags of watching, coverage and reports, which one run of one file does without.
+# Flags for watching, coverage and reports, which a run of one file does not need.
 ASIDE = re.compile(
     r"--?(?:w|watch|cov|report|ui$|run$|bail|shard|silent|verbose|color|update|u$|parallel)"
 )
@@ -100,7 +100,7 @@ class Choice(NamedTuple):
 
 
 def node(target: Target) -> Command | None:
-    """The runner that the nearest scripts and settings prove; else a script called `test`."""
+    """The runner that the nearest scripts and settings prove, or else a script called `test`."""
     choice = _choice(target)
     if choice is None:
         return None if TYPES_ONLY.search(target.test) else _any_script(target)
@@ -117,7 +117,7 @@ def node(target: Target) -> Command | None:
 
 
 def _choice(target: Target) -> Choice | None:
-    """The nearest folder's best; scripts and settings above that name the file's folder win."""
+    """The nearest folder's best runner; one above wins if it names the file or its folder."""
     own = _imported(target)
     found: list[tuple[float, Choice]] = []
     for folder in folders(target.test):
@@ -174,7 +174,7 @@ def _scripts(target: Target, folder: str) -> list[tuple[str, str, Proof]]:
 
 
 def _expanded(text: str, scripts: dict[str, object]) -> str:
-    """A script with the text of those that it hands arguments to."""
+    """A script's text, with the scripts that it passes arguments to filled in."""
     for _ in range(3):
         called = PASSED_ON.search(text)
         other = scripts.get(called[1]) if called else None
@@ -188,7 +188,7 @@ def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> floa
     """How well a runner fits the file; `own` is the one that the file imports."""
     inner = relative(choice.folder, target.test)
     words = _words(choice)
-    if any(takes(word, inner) or inner.startswith(f"{word.rstrip('/')}/") for word in words):
+    if any(matches(word, inner) or inner.startswith(f"{word.rstrip('/')}/") for word in words):
         return NAMED
     files = target.tree.files
     if any("*" in word or within(choice.folder, word) in files for word in words):
@@ -203,7 +203,7 @@ def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> floa
 
 
 def _reads(tool: Tool, path: str) -> bool:
-    """Whether a runner reads such a file: tests of types are for type checkers; Vitest is both."""
+    """Whether a runner reads such a file: tests of types need a type checker; Vitest does both."""
     if TYPES_ONLY.search(path):
         return tool.module in TYPE_CHECKERS or tool.module == "vitest"
     return tool.module not in TYPE_CHECKERS
@@ -212,7 +212,7 @@ def _reads(tool: Tool, path: str) -> bool:
 def _fit_by_settings(choice: Choice, settings: list[str], inner: str) -> float:
     """How well a runner fits a file that neither a script nor an import assigns to it."""
     if patterns := patterns_in(settings):
-        return MATCHED if any(takes(pattern, inner) for pattern in patterns) else UNFIT
+        return MATCHED if any(matches(pattern, inner) for pattern in patterns) else UNFIT
     return USUAL if choice.script == "test" else PRESENT
 
 
@@ -226,7 +226,7 @@ def _words(choice: Choice) -> list[str]:
 
 
 def _flags(target: Target, choice: Choice) -> str:
-    """The flags of a script's call, without its files and what only watches or reports."""
+    """The flags of a script's call, without its files and flags that only watch or report."""
     inner, kept, after_flag = relative(choice.folder, target.test), list[str](), False
     for word in _arguments(choice):
         plain = word.strip("\"'").removeprefix("./").rstrip("/")

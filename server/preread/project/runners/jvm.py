@@ -48,29 +48,25 @@ def gradle(target: Target) -> Command | None:
         task = _task(target, folder, path)
         if module is None or not task:
             return None
-        wrapper = next(
-            (f for f in folders(within(home, "x")) if within(f, "gradlew") in target.tree.files),
-            None,
-        )
-        start = (
-            "gradle"
-            if wrapper is None
-            else "./gradlew"
-            if wrapper == home
-            else f"{_up(home, wrapper)}gradlew"
-        )
         files = (f"--tests {_class(target)}",)
         proof = _proof(target, path, TESTS, OPENS)
-        return Command("gradle", f"{start} {module}{task}", proof, home, files=files)
+        run = f"{_gradle_program(target, home)} {module}{task}"
+        return Command("gradle", run, proof, home, files=files)
     return None
 
 
-def _up(home: str, wrapper: str) -> str:
-    return "../" * len(PurePosixPath(relative(wrapper, home)).parts)
+def _gradle_program(target: Target, home: str) -> str:
+    """The nearest wrapper at or above `home`, relative to it; without one, `gradle`."""
+    for folder in folders(within(home, "x")):
+        if within(folder, "gradlew") in target.tree.files:
+            if folder == home:
+                return "./gradlew"
+            return "../" * len(PurePosixPath(relative(folder, home)).parts) + "gradlew"
+    return "gradle"
 
 
 def _named_builds(target: Target) -> list[str]:
-    """Build files called like their folder, as large builds have them: `core/core.gradle.kts`."""
+    """Build files named after their folder, as in some large builds: `core/core.gradle.kts`."""
     names = {PurePosixPath(folder).name for folder in folders(target.test) if folder}
     return sorted(f"{name}.gradle{kts}" for name in names for kts in ("", ".kts"))
 
@@ -84,7 +80,7 @@ def _settings_folder(target: Target, folder: str) -> str:
 
 
 def _module(target: Target, home: str, folder: str) -> str | None:
-    """A module's path and a colon, as the settings include it; None where they do not."""
+    """A module's path with a colon at its end; None if the settings do not include the module."""
     own = relative(home, folder) if folder != home else ""
     if not own:
         return ""
@@ -100,7 +96,7 @@ def _module(target: Target, home: str, folder: str) -> str | None:
 
 
 def _task(target: Target, folder: str, path: str) -> str:
-    """The task that runs a file's tests: `test`, or the one that its platform has."""
+    """The task that runs a file's tests: `test`, or its platform's own; empty if unknown."""
     text, inner = target.tree.text(path) or "", relative(folder, target.test)
     source_set = inner.split("/")[1] if inner.startswith("src/") else ""
     if SHARED.search(text):
@@ -111,7 +107,7 @@ def _task(target: Target, folder: str, path: str) -> str:
 
 
 def maven(target: Target) -> Command | None:
-    """The module of the nearest pom.xml, built with what it needs from its siblings."""
+    """The module of the nearest pom.xml, built together with the siblings that it needs."""
     poms = [folder for folder, _ in nearest(target, "pom.xml")]
     if not poms:
         return None

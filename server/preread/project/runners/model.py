@@ -20,7 +20,7 @@ class Proof(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A setting worth knowing when tests are written: its text in these lines, or in words."""
+    """A setting worth knowing when writing tests: its text, its lines, or its meaning in words."""
 
     text: str
     proof: Proof
@@ -31,12 +31,12 @@ class Command(NamedTuple):
     """How test files are run, from which folder, and the line that proves it."""
 
     tool: str
-    start: str  # the whole command, but for `files`
+    start: str  # the command without `files`
     proof: Proof
     folder: str = ""  # relative to the root
     notes: tuple[Note, ...] = ()
     files: tuple[str, ...] = ()  # as words of the shell, if the runner takes several
-    glue: str = ""  # between those that are no words of their own, with `end` after them
+    glue: str = ""  # joins `files` into a single word, which is followed by `end`
     end: str = ""
     is_general: bool = False  # runs all tests, because nothing is known about the file's runner
 
@@ -108,7 +108,7 @@ def toml(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def table(found: object, *keys: str) -> dict[str, Any]:
-    """The table under these keys; empty where there is none."""
+    """The table under these keys; empty if there is none."""
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}

@@ -16,7 +16,7 @@ from preread.project.runners.model import (
     within,
 )
 
-# Where pytest looks for its settings, in its own order; the line that opens their section.
+# Where pytest looks for its settings, in its own order, and the line that opens their section.
 SETTINGS = {
     "pytest.toml": re.compile(r"\[pytest\]"),
     "pytest.ini": re.compile(r"\[pytest\]"),
@@ -25,7 +25,7 @@ SETTINGS = {
     "tox.ini": re.compile(r"^\[pytest\]"),
     "setup.cfg": re.compile(r"^\[tool:pytest\]"),
 }
-# What a project declares its test tools in.
+# Files in which a project declares its test tools.
 DECLARES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Makefile")
 REQUIREMENTS = re.compile(
     r"(?:^|/)[\w-]*(?:requirements|constraints)[^/]*(?:/[\w-]+)?\.(?:txt|in)$"
@@ -39,7 +39,7 @@ POSARGS = re.compile(r"\{posargs[^}]*\}")
 
 
 def pytest(target: Target) -> Command | None:
-    """By its settings; else because the tests import it; else because the project declares it."""
+    """pytest, if it is configured, imported by the test or a conftest, or declared."""
     found = _settings(target)
     if found is None:
         return _unconfigured(target)
@@ -119,7 +119,7 @@ def _declared(target: Target, folder: str) -> Proof | None:
 
 
 def django(target: Target) -> Command | None:
-    """Django's own runner, where pytest is neither configured nor imported."""
+    """Django's own runner, if pytest is neither configured nor imported."""
     for folder, path in nearest(target, "manage.py"):
         proof = line_with(target.tree, path, MANAGE)
         if proof and not _settings(target) and not _imports(target, target.test, "pytest"):
@@ -130,7 +130,7 @@ def django(target: Target) -> Command | None:
 
 
 def tox(target: Target) -> Command | None:
-    """tox, where its command takes arguments and runs the project's own script."""
+    """tox, if its commands take arguments."""
     for folder, path in nearest(target, "tox.ini"):
         lines = target.tree.lines(path) or []
         opens = next((n for n, line in enumerate(lines, 1) if line.strip() == "[testenv]"), 0)

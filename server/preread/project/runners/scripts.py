@@ -1,4 +1,4 @@
-"""The last resort: a target of a Makefile or a justfile that is called like tests."""
+"""The last resort: a target of a Makefile or a justfile with a name like `test`."""
 
 import re
 
@@ -15,7 +15,7 @@ def wrapper(target: Target) -> Command | None:
             (n, found[1]) for n, line in enumerate(lines, 1) if (found := TARGET.match(line))
         ]
         if targets:
-            # Beside `test`, `tests` is mostly what it needs: the programs, not their run.
+            # If there is a `test`, then `tests` mostly builds the programs that it runs.
             number, name = min(targets, key=lambda one: one[1] != "test")
             tool = FILES[path.rpartition("/")[2]]
             proof = Proof(path, number, number)

@@ -1,4 +1,4 @@
-"""Build tools that take a file or a name as it is: Ruby, PHP, Swift, .NET, Elixir, Dart, CTest."""
+"""Tools that simply take a file or a name: for Ruby, PHP, Swift, .NET, Elixir, Dart, CTest."""
 
 import re
 from pathlib import PurePosixPath
@@ -29,7 +29,7 @@ REGISTERS = re.compile(
 def _taking_a_path(
     tool: str, start: str, names: tuple[str, ...], pattern: re.Pattern[str], *, several: bool = True
 ) -> Runner:
-    """A runner that is called as `start PATH`, where the nearest file of these names proves it."""
+    """A runner called as `start PATH`, if the nearest of these files matches the pattern."""
 
     def runner(target: Target) -> Command | None:
         for folder, path in nearest(target, *names):
@@ -136,7 +136,7 @@ def dart(target: Target) -> Command | None:
 
 
 def ctest(target: Target) -> Command | None:
-    """The test that a CMake file registers under the name of its file."""
+    """The test that a CMake file registers under the test file's name."""
     own = PurePosixPath(target.test)
     for _, path in nearest(target, "CMakeLists.txt"):
         for number, line in enumerate(target.tree.lines(path) or (), 1):
