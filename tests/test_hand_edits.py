@@ -236,6 +236,26 @@ def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
     assert cli("blame", said, "--json", cwd=project).json["facts"][0]["by"] == "person"
 
 
+def test_what_a_person_wrote_into_the_summary_stays(project: Path, cli: Cli) -> None:
+    path = file_of(project, "summary.md")
+    mine = "- decided: `ATTEMPTS = 5` stays (login.py:{})"
+    path.write_text(f"{path.read_text()}\n## Ours\n{mine.format(3)}\nAsk Ann first.\n")
+    cli("load", "login", cwd=project)
+    (project / "login.py").write_text("#\n" + LOGIN)
+    for arguments in ((), ("--force",)):
+        assert cli("load", "login", "--json", *arguments, cwd=project).json["warnings"] == []
+        assert path.read_text().endswith(f"\n## Ours\n{mine.format(4)}\nAsk Ann first.\n")
+
+
+def test_of_many_facts_that_cannot_be_verified_the_first_are_named(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    bullets = "".join(f"- rule {number}\n" for number in range(8))
+    path.write_text(f"{path.read_text()}\n## Ours\n{bullets}")
+    warnings = cli("load", "login", "--force", "--json", cwd=project).json["warnings"]
+    assert warnings[4] == "A person wrote this, and it names no source: rule 4"
+    assert warnings[5:] == ["People wrote 3 more facts that cannot be verified."]
+
+
 def test_a_renamed_enclosing_definition_is_noticed(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     mine = "`logout` says whether a token was ours"

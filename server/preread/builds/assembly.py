@@ -235,7 +235,7 @@ def _by_hand(plan: Plan) -> tuple[str, ...]:
     if plan.published is None or plan.published.manifest is None:
         return ()
     edited = {*plan.published.edited, *plan.published.manifest.by_hand}
-    return tuple(name for name in plan.published.texts if name in edited and name != SUMMARY)
+    return tuple(name for name in plan.published.texts if name in edited)
 
 
 def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> dict[str, str]:

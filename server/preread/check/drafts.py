@@ -79,8 +79,7 @@ def with_user_facts(
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
     followed = _PeoplesFacts(services, current.manifest, found)
-    texts = {name: text for name, text in current.texts.items() if name != "summary.md"}
-    for name, text in texts.items():
+    for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
