@@ -256,6 +256,31 @@ def test_of_many_facts_that_cannot_be_verified_the_first_are_named(project: Path
     assert warnings[5:] == ["People wrote 3 more facts that cannot be verified."]
 
 
+@pytest.mark.parametrize("loaded", [True, False], ids=["tracked", "new"])
+def test_a_persons_fact_follows_its_quotes_within_their_definition(
+    project: Path, cli: Cli, loaded: bool
+) -> None:
+    path, code = file_of(project, "patterns.md"), project / "login.py"
+    quoted = 'raise LoginError("no name was given")'
+    mine = f"- say which one: `{quoted}` (login.py:{{}})"
+    path.write_text(f"{path.read_text()}\n## Ours\n{mine.format(14)}\n")
+    if loaded:
+        cli("load", "login", cwd=project)
+    longer = LOGIN.replace(quoted, f"{quoted}  # noqa: EM101")
+    code.write_text(f"#\n{longer}")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert mine.format(15) in path.read_text()
+    elsewhere = LOGIN.replace(quoted, "pass") + f"\n\ndef other():\n    {quoted}  # here\n"
+    twice = LOGIN.replace(quoted, f"pass\n        {quoted}  # 1\n        {quoted}  # 2")
+    for text in (elsewhere, f"#\n{twice}"):
+        code.write_text(text)
+        [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert "its sources no longer say it: say which one" in warning
+        assert mine.format(15) in path.read_text()
+        code.write_text(f"#\n{longer}")
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+
+
 def test_a_renamed_enclosing_definition_is_noticed(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     mine = "`logout` says whether a token was ours"

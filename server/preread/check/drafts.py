@@ -7,7 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from preread.dossier import fact_history, fact_text, markdown, published, source_tracking
+from preread.dossier import (
+    fact_history,
+    fact_text,
+    markdown,
+    published,
+    source_tracking,
+    sources,
+)
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import Followed
@@ -119,6 +126,7 @@ class _PeoplesFacts:
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
             found = source_tracking.found_again(self.relocator, marks)
+        found = self._found_by_quotes(fact, found, marks)
         now = source_tracking.moved_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
         self.now_called[old] = identity
@@ -128,6 +136,24 @@ class _PeoplesFacts:
         is_there = not source_tracking.has_lost_its_sources(fact, section.source, found)
         self.are_there[identity] = is_there or bool(fact_text.quotes(fact.text))
         return now
+
+    def _found_by_quotes(
+        self, fact: Fact, found: Followed, marks: Mapping[str, SpanMark]
+    ) -> Followed:
+        """`found`, with the lines that have the quotes of a fact, if its only source is lost.
+
+        Or if it is new: its file may have changed since a person wrote the fact.
+        """
+        source = fact.sources[0] if len(fact.sources) == 1 else ""
+        ref, quotes = sources.parse(source), fact_text.quotes(fact.text)
+        is_tracked = source in marks and source not in found.lost
+        if ref is None or ref.kind != "lines" or not quotes or is_tracked:
+            return found
+        now = self.relocator.quoting(ref, quotes, marks.get(source))
+        if now is None or now == ref:
+            return found
+        moved = {**found.moved, source: str(now)}
+        return Followed(moved, found.changed - {source}, found.gone - {source})
 
 
 def _lasting(
