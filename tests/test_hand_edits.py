@@ -247,6 +247,18 @@ def test_what_a_person_wrote_into_the_summary_stays(project: Path, cli: Cli) -> 
         assert path.read_text().endswith(f"\n## Ours\n{mine.format(4)}\nAsk Ann first.\n")
 
 
+def test_an_emptied_file_is_written_again_beside_what_a_person_added_before_it(
+    project: Path, cli: Cli
+) -> None:
+    patterns, codebase = file_of(project, "patterns.md"), file_of(project)
+    before = codebase.read_text()
+    patterns.write_text(f"{patterns.read_text()}\n## Ours\n- few: `ATTEMPTS = 5` (login.py:3)\n")
+    codebase.write_text("")
+    assert cli("load", "login", "--json", cwd=project).json["status"] == "ok"
+    assert codebase.read_text() == before
+    assert "- few: `ATTEMPTS = 5` (login.py:3)" in patterns.read_text()
+
+
 def test_of_many_facts_that_cannot_be_verified_the_first_are_named(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     bullets = "".join(f"- rule {number}\n" for number in range(8))
