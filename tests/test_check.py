@@ -40,6 +40,7 @@ def root(tmp_path: Path) -> Path:
         {
             "src/a.py": CODE,
             "src/b.py": "alpha = 1\nbeta = 2\n",
+            "src/numbers.py": "limit = 300\nratio = 30.5\nwait(130, 2)\n",
             "t/test_a.py": "def test_total(): ...\n",
         },
     )
@@ -82,6 +83,8 @@ def codes(checked: Checked) -> list[tuple[int, str]]:
         ("of `Basket::lines`, in another language", "src/a.py:5-6", "quoted"),
         ("it calls `sum()` with arguments", "src/a.py:5", "quoted"),
         ("a test, `test_total`", "t/test_a.py::test_total", "quoted"),
+        ("a whole number, `limit = 300`", "src/numbers.py:1", "quoted"),
+        ("a number before a comma, `wait(130`", "src/numbers.py:3", "quoted"),
         ("quotes nothing", "src/b.py:1", "located"),
         ("quotes `x`, too short to prove anything", "src/b.py:1", "located"),
         ("a whole file", "src/b.py", "located"),
@@ -103,6 +106,10 @@ def test_a_valid_fact_has_the_state_that_its_sources_give(
     [
         ("says `alpha = 2`", "src/b.py:1", "E_QUOTE"),
         ("says `alpha = 1` and `gamma`", "src/b.py:1", "E_QUOTE"),
+        ("says `limit = 30`, part of a number", "src/numbers.py:1", "E_QUOTE"),
+        ("says `ratio = 30`, without its fraction", "src/numbers.py:2", "E_QUOTE"),
+        ("says `30, 2`, the end of a number", "src/numbers.py:3", "E_QUOTE"),
+        ("says `limit = 30`, in several lines", "src/numbers.py:1-3", "E_QUOTE"),
         ("says `alpha`, elsewhere", "src/b.py:2", "E_QUOTE"),
         ("says `Alpha = 1`", "src/b.py:1", "E_QUOTE"),
         ("of `Basket`, out of it", "src/a.py:1", "E_QUOTE"),

@@ -236,6 +236,63 @@ def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
     assert cli("blame", said, "--json", cwd=project).json["facts"][0]["by"] == "person"
 
 
+def test_what_a_person_wrote_into_the_summary_stays(project: Path, cli: Cli) -> None:
+    path = file_of(project, "summary.md")
+    mine = "- decided: `ATTEMPTS = 5` stays (login.py:{})"
+    path.write_text(f"{path.read_text()}\n## Ours\n{mine.format(3)}\nAsk Ann first.\n")
+    cli("load", "login", cwd=project)
+    (project / "login.py").write_text("#\n" + LOGIN)
+    for arguments in ((), ("--force",)):
+        assert cli("load", "login", "--json", *arguments, cwd=project).json["warnings"] == []
+        assert path.read_text().endswith(f"\n## Ours\n{mine.format(4)}\nAsk Ann first.\n")
+
+
+def test_an_emptied_file_is_written_again_beside_what_a_person_added_before_it(
+    project: Path, cli: Cli
+) -> None:
+    patterns, codebase = file_of(project, "patterns.md"), file_of(project)
+    before = codebase.read_text()
+    patterns.write_text(f"{patterns.read_text()}\n## Ours\n- few: `ATTEMPTS = 5` (login.py:3)\n")
+    codebase.write_text("")
+    assert cli("load", "login", "--json", cwd=project).json["status"] == "ok"
+    assert codebase.read_text() == before
+    assert "- few: `ATTEMPTS = 5` (login.py:3)" in patterns.read_text()
+
+
+def test_of_many_facts_that_cannot_be_verified_the_first_are_named(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    bullets = "".join(f"- rule {number}\n" for number in range(8))
+    path.write_text(f"{path.read_text()}\n## Ours\n{bullets}")
+    warnings = cli("load", "login", "--force", "--json", cwd=project).json["warnings"]
+    assert warnings[4] == "A person wrote this, and it names no source: rule 4"
+    assert warnings[5:] == ["People wrote 3 more facts that cannot be verified."]
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["tracked", "new"])
+def test_a_persons_fact_follows_its_quotes_within_their_definition(
+    project: Path, cli: Cli, loaded: bool
+) -> None:
+    path, code = file_of(project, "patterns.md"), project / "login.py"
+    quoted = 'raise LoginError("no name was given")'
+    mine = f"- say which one: `{quoted}` (login.py:{{}})"
+    path.write_text(f"{path.read_text()}\n## Ours\n{mine.format(14)}\n")
+    if loaded:
+        cli("load", "login", cwd=project)
+    longer = LOGIN.replace(quoted, f"{quoted}  # noqa: EM101")
+    code.write_text(f"#\n{longer}")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert mine.format(15) in path.read_text()
+    elsewhere = LOGIN.replace(quoted, "pass") + f"\n\ndef other():\n    {quoted}  # here\n"
+    twice = LOGIN.replace(quoted, f"pass\n        {quoted}  # 1\n        {quoted}  # 2")
+    for text in (elsewhere, f"#\n{twice}"):
+        code.write_text(text)
+        [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert "its sources no longer say it: say which one" in warning
+        assert mine.format(15) in path.read_text()
+        code.write_text(f"#\n{longer}")
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+
+
 def test_a_renamed_enclosing_definition_is_noticed(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     mine = "`logout` says whether a token was ours"

@@ -137,6 +137,10 @@ def test_what_a_person_wrote_stays_word_for_word(scene, api):
     assert "- ask Ann first (login.py:3)" in text
     assert "- no source\n" in text
     told = [one for one in reply["warnings"] if one.startswith("A person wrote this")]
+    assert [one.partition(": ")[0].partition(", and ")[2] for one in told] == [
+        "its sources no longer say it",
+        "it names no source",
+    ]
     assert [("never retry" in one, "no source" in one) for one in told] == [
         (True, False),
         (False, True),

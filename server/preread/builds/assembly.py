@@ -231,11 +231,12 @@ def _still_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str
 
 
 def _by_hand(plan: Plan) -> tuple[str, ...]:
-    """The published files that a person edited, now or before."""
+    """The published files that a person edited, now or before, and did not empty."""
     if plan.published is None or plan.published.manifest is None:
         return ()
     edited = {*plan.published.edited, *plan.published.manifest.by_hand}
-    return tuple(name for name in plan.published.texts if name in edited and name != SUMMARY)
+    texts = plan.published.texts.items()
+    return tuple(name for name, text in texts if name in edited and text.strip())
 
 
 def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from preread.dossier import fact_history, fact_text, markdown, published
 from preread.dossier.published import Published, RunRecord
 from preread.dossier.source_tracking import SourceChanges
 from preread.errors import PrereadError, Unreadable
+from preread.infra.plural import counted
 from preread.layout import BY_NAME
 from preread.models import (
     Checked,
@@ -238,10 +239,7 @@ def from_published(
             "the dossier has what is nearest and how tests are written here. "
             "If it is known by other words, say more in `description`."
         )
-    warnings += [
-        f"A person wrote this, and its sources no longer say it: {text[:MAX_SHOWN]}"
-        for text in manifest.unverified[:MAX_LOST]
-    ]
+    warnings += _unverified_warnings(found, manifest)
     warnings += filter(None, [inputs.knowledge_warning(layout)])
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
@@ -278,6 +276,19 @@ def _fallback_warnings(manifest: Manifest, fault: Fault) -> Iterator[str]:
         yield f"An earlier draft is used for {names}, as far as it is still valid: {fault.reason}."
     if static:
         yield f"The static builder wrote {', '.join(static)}: {fault.reason}."
+
+
+def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
+    """Warnings about what people wrote that is not in its sources, or has none."""
+    if not manifest.unverified:
+        return
+    drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()]
+    with_sources = {fact.text for _, _, fact in markdown.all_facts(drafts) if fact.sources}
+    for text in manifest.unverified[:MAX_LOST]:
+        why = "its sources no longer say it" if text in with_sources else "it names no source"
+        yield f"A person wrote this, and {why}: {text[:MAX_SHOWN]}"
+    if (more := len(manifest.unverified) - MAX_LOST) > 0:
+        yield f"People wrote {counted(more, 'more fact')} that cannot be verified."
 
 
 def _cost_today(services: Services, stats: Stats) -> float:

@@ -7,7 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from preread.dossier import fact_history, fact_text, markdown, published, source_tracking
+from preread.dossier import (
+    fact_history,
+    fact_text,
+    markdown,
+    published,
+    source_tracking,
+    sources,
+)
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
@@ -78,8 +85,7 @@ def with_user_facts(
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
     followed = _PeoplesFacts(services, current.manifest, found)
-    texts = {name: text for name, text in current.texts.items() if name != "summary.md"}
-    for name, text in texts.items():
+    for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
@@ -119,6 +125,7 @@ class _PeoplesFacts:
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
             found = source_tracking.find_lost(self.relocator, marks)
+        found = self._found_by_quotes(fact, found, marks)
         now = source_tracking.updated_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
         self.new_ids[old] = identity
@@ -128,6 +135,24 @@ class _PeoplesFacts:
         sources_exist = not source_tracking.has_lost_its_sources(fact, section.source, found)
         self.facts[identity] = sources_exist or bool(fact_text.quotes(fact.text))
         return now
+
+    def _found_by_quotes(
+        self, fact: Fact, found: SourceChanges, marks: Mapping[str, SpanMark]
+    ) -> SourceChanges:
+        """`found`, with the lines that have the quotes of a fact, if its only source is lost.
+
+        Or if it is new: its file may have changed since a person wrote the fact.
+        """
+        source = fact.sources[0] if len(fact.sources) == 1 else ""
+        ref, quotes = sources.parse(source), fact_text.quotes(fact.text)
+        is_tracked = source in marks and source not in found.lost
+        if ref is None or ref.kind != "lines" or not quotes or is_tracked:
+            return found
+        now = self.relocator.quoting(ref, quotes, marks.get(source))
+        if now is None or now == ref:
+            return found
+        moved = {**found.moved, source: str(now)}
+        return SourceChanges(moved, found.changed - {source}, found.gone - {source})
 
 
 def _by_lasting_id(

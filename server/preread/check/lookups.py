@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from preread.dossier import markdown, published, sources
+from preread.dossier import fact_text, markdown, published, sources
 from preread.dossier.basenames import FILE_KINDS
 from preread.dossier.sources import Ref, SourceError, Span
 from preread.errors import PrereadError
@@ -194,8 +194,8 @@ class Lookups:
             self.normalized[source] = tuple(_normalized(span))
         needle = _one_line(quote)
         return (
-            any(needle in reading for reading in self.normalized[source])
-            or (len(span.lines) > 1 and _joined([needle]) in _joined(span.lines))
+            any(_has(reading, needle) for reading in self.normalized[source])
+            or (len(span.lines) > 1 and _has(_joined(span.lines), _joined([needle])))
             or (needle.endswith("()") and self._is_called(needle.removesuffix("()"), source))
             or self._is_named(needle, source, span.names)
         )
@@ -249,6 +249,10 @@ def _too_many() -> SourceError:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _has(text: str, quote: str) -> bool:
+    return next(fact_text.places(quote, text), None) is not None
 
 
 def _joined(lines: Sequence[str]) -> str:

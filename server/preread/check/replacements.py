@@ -39,8 +39,9 @@ def _without(draft: Draft, hidden: set[str]) -> Draft:
 def _replacements(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The ids of the draft's facts that a person replaced, each with the id of the person's fact.
 
-    A fact that differs from the replaced one only in numbers counts as replaced, too, if no other
-    fact of the draft does.
+    One in another file only follows the last fact before a gap, and replaces nothing. A fact that
+    differs from the replaced one only in numbers counts as replaced, too, if no other fact of the
+    draft does.
     """
     facts = {fact_text.fact_id(draft.name, fact.text): fact for fact in draft.facts}
     lasting = {
@@ -50,5 +51,6 @@ def _replacements(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[s
     }
     alike = Counter(lasting.values())
     for id_, kind in lasting.items():
-        if id_ in replaced or (kind in replaced and alike[kind] == 1):
-            yield id_, replaced.get(id_) or replaced[kind]
+        by = replaced.get(id_) or (replaced.get(kind) if alike[kind] == 1 else None)
+        if by in facts:
+            yield id_, by

@@ -36,6 +36,15 @@ def quotes(text: str) -> list[str]:
     return [q for q in (span.strip() for span in _code_spans(text)) if len(q) >= MIN_QUOTE]
 
 
+def places(quote: str, text: str) -> Iterator[int]:
+    """Where a text contains a quote; the start of a longer number does not count."""
+    if quote not in text:
+        return
+    before = r"(?<!\d)(?<!\d[._])" if quote[:1].isdecimal() else ""
+    after = r"(?!\d|[._]\d)" if quote[-1:].isdecimal() else ""
+    yield from (one.start() for one in re.finditer(f"{before}{re.escape(quote)}{after}", text))
+
+
 def own_words(text: str) -> str:
     """A fact's text without its backticked parts: the words that no source proves."""
     for span in _code_spans(text):

@@ -1,11 +1,12 @@
 """Find cited lines again after their file changed or was renamed, or their definition moved."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, starmap
 
-from preread.dossier import sources
+from preread.dossier import fact_text, sources
 from preread.dossier.sources import Ref, SourceError
 from preread.models import SpanMark
 from preread.project.renames import Renames
@@ -76,6 +77,28 @@ class Relocator:
             return None
         end = self._text(place.path).with_blank_lines(place, marked.lines)
         return replace(ref, path=place.path, start=place.start, end=end)
+
+    def quoting(self, ref: Ref, quotes: Sequence[str], marked: SpanMark | None) -> Ref | None:
+        """The lines of the same file and symbol that contain all quotes, no more than were cited.
+
+        The cited ones if they do; otherwise None unless each quote is there exactly once.
+        """
+        path = ref.path if self.tree.exists(ref.path) else self._renames.of(ref.path)
+        if not path:
+            return None
+        text = self._text(path)
+        found = [text.quoting(quote) for quote in quotes]
+        if path == ref.path and all(
+            any(ref.start <= start and end <= ref.end for start, end in one) for one in found
+        ):
+            return ref
+        if marked is not None:
+            found = [[at for at in one if text.symbol(*at) == marked.symbol] for one in found]
+        if any(len(one) != 1 for one in found):
+            return None
+        start, end = min(one[0][0] for one in found), max(one[0][1] for one in found)
+        is_one_place = end - start <= ref.end - ref.start
+        return replace(ref, path=path, start=start, end=end) if is_one_place else None
 
     def has_symbol(self, path: str, marked: SpanMark | None) -> bool:
         """Whether a file still defines the symbol that enclosed the lines.
@@ -222,6 +245,15 @@ class _CompactFile:
                     break
                 last += 1  # a closing bracket after a comma that does not count
 
+    def quoting(self, quote: str) -> list[tuple[int, int]]:
+        """The runs of lines that contain a quote, first to last."""
+        needle = "".join(quote.split())
+        at = fact_text.places(needle, "".join(self.lines))
+        return [
+            (bisect_right(self.offsets, start), bisect_left(self.offsets, start + len(needle)))
+            for start in at
+        ]
+
     def _size(self, start: int, end: int) -> int:
         """Characters of these lines without added commas; 0-based, `end` is not included."""
         return self.offsets[end] - self.offsets[start] - self.commas[end - 1] + self.commas[start]
@@ -240,14 +272,14 @@ class _CompactFile:
             digest=_digest(text),
             before=_digest([self._neighbour(range(start - 2, -1, -1))]),
             after=_digest([self._neighbour(range(end, len(self.lines)))]),
-            symbol=self._symbol(start, end),
+            symbol=self.symbol(start, end),
         )
 
     def _neighbour(self, numbers: Iterable[int]) -> str:
         """The first of these lines that is not blank."""
         return next((self.lines[number] for number in numbers if self.lines[number]), "")
 
-    def _symbol(self, start: int, end: int) -> str:
+    def symbol(self, start: int, end: int) -> str:
         """The path of the innermost symbol or test around the lines, such as `Cart.add`.
 
         A comment outside of all symbols belongs to the definition that follows it.
