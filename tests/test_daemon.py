@@ -595,6 +595,25 @@ def test_clients_cannot_fill_the_log(tmp_path: Path) -> None:
     assert len((tmp_path / "h" / "log").read_text().splitlines()) == 1
 
 
+def test_garbage_is_looked_for_only_among_what_calls_have_made(
+    tmp_path: Path, project: Path
+) -> None:
+    """All calls wait for a full collection; with everything imported, for 60 ms of a processor."""
+    counted = tmp_path / "counted"
+    program = (
+        "import gc, signal; from pathlib import Path; from preread.__main__ import main\n"
+        f"count = lambda *_: Path({str(counted)!r}).write_text(str(len(gc.get_objects())))\n"
+        "signal.signal(signal.SIGUSR1, count); main()"
+    )
+    with daemon(tmp_path / "h", "--socket", program=("-c", program)) as found:
+        with Preread.over_socket(project, environ=found.environ) as client:
+            assert client.status().dossiers == ()
+        os.kill(found.pid, signal.SIGUSR1)
+        while not (counted.exists() and counted.read_text()):
+            time.sleep(0.01)
+    assert int(counted.read_text()) < 30_000
+
+
 def test_a_long_log_is_set_aside_when_a_daemon_starts(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
     log = Path(paths.log(environ))

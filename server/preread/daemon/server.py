@@ -1,5 +1,6 @@
 """The daemon's process: lock, sockets, servers, shutdown."""
 
+import gc
 import json
 import os
 import signal
@@ -207,6 +208,7 @@ async def _run(
             for server, socket_ in servers:
                 tasks.start_soon(_serve, server, socket_)
             accepting = await relays.listen(state, sockets.lines) if sockets.lines else None
+            _spare_imports()
             await _signal()
             for server, _ in servers:
                 server.should_exit = True
@@ -259,6 +261,12 @@ def _config(guard: App, listener: BoundedListener, listen: Listen | None = None)
         ssl_certfile=(listen and listen.certificate) or None,
         ssl_keyfile=(listen and listen.key) or None,
     )
+
+
+def _spare_imports() -> None:
+    """Exempt what was imported from garbage collection, during which no call makes progress."""
+    gc.collect()
+    gc.freeze()
 
 
 async def _serve(server: Server, socket_: socket.socket) -> None:
