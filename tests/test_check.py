@@ -821,6 +821,15 @@ def test_what_is_kept_never_exceeds_the_budget(
     assert_within(checked, max_tokens, max_facts)
 
 
+def test_room_that_shorter_paths_leave_is_used(many: Path) -> None:
+    facts = [(f"`value_1` {deep(1)}:2, part {n} of the file", f"{deep(1)}:2") for n in range(80)]
+    checked = check(many, [draft(*facts)], budget=True, max_tokens=800, max_facts=80)
+    used = sum(map(fact_text.tokens, rendered(checked).values()))
+    one = max(fact_text.tokens(verdict.fact.text) for verdict in checked.verdicts)
+    assert checked.cut > 0
+    assert 800 - 2 * one <= used <= 800
+
+
 def test_a_dossier_within_the_budget_is_unchanged(root: Path) -> None:
     drafts = [
         draft(("says `alpha`", "src/b.py:1")),

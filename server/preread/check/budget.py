@@ -80,7 +80,12 @@ def fit(
     titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     candidates = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
-    kept = {one.key: one for one in candidates if room.takes(one)}
+    kept: dict[Key, _Candidate] = {}
+    # Rendering shortens paths: what it leaves of the estimates has room for more.
+    while more := [one for one in candidates if one.key not in kept and room.takes(one)]:
+        kept |= {one.key: one for one in more}
+        sizes = (_size(_only(draft, number, kept)) for number, draft in enumerate(drafts))
+        room.tokens = limit - sum(sizes)
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
     remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
