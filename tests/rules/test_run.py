@@ -176,6 +176,15 @@ def test_one_command_runs_the_tests_of_several_files_of_a_package_of_go(tmp_path
     assert len(told) == 2
 
 
+def test_a_package_of_go_runs_whole_if_it_has_too_many_tests_to_name(tmp_path: Path) -> None:
+    tests = [GO_TEST.format(f"LoginWorksTheWay{n}").partition("func")[2] for n in range(9)]
+    of_package = GO_TEST.format("Login") + "".join(f"\nfunc{one}" for one in tests)
+    files = {"login.go": GO, "login_test.go": of_package, "sub/login_test.go": of_package}
+    root = write(tmp_path, {"go.mod": "module shop\n", **files})
+    [told] = texts(found(root, "run", "login"))
+    assert told in {'"go test . ./sub"', '"go test ./sub ."'}
+
+
 def test_a_subtest_is_run_by_the_function_around_it(tmp_path: Path) -> None:
     test = (
         'package shop\n\nimport "testing"\n\nfunc TestAll(t *testing.T) {\n'

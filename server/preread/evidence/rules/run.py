@@ -15,7 +15,6 @@ MAX_FILES = 8  # test files whose runner is looked for
 MAX_TOGETHER = 3  # of the feature's test files in one command
 MAX_RUN = 160  # characters of such a command
 MAX_NOTES = 3
-MAX_NAMES = 4
 
 
 def find(view: View) -> Iterator[Found]:
@@ -64,7 +63,7 @@ def _target(view: View, path: str) -> Target:
     outer = (one.case.group.split(" > ")[0] for one in own)
     tests = {one.name for one in view.any_file(path).outline.tests if not one.group}
     named = [o if o in tests else one.case.name for o, one in zip(outer, own, strict=True)]
-    names = tuple(dict.fromkeys(named))[:MAX_NAMES]
+    names = tuple(dict.fromkeys(named))
     group = own[0].case.group if own else ""
     return Target(view.services.tree, path, () if view.thin else names, group)
 
