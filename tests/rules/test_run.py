@@ -151,7 +151,17 @@ def test_a_thin_feature_is_told_how_tests_run_here(tmp_path: Path) -> None:
         tmp_path, {"pyproject.toml": PYTEST, "login.py": LOGIN, "tests/test_login.py": TEST}
     )
     assert evidence(root, "kubernetes").thin
-    assert len(found(root, "run", "kubernetes")) == 1
+    [told] = texts(found(root, "run", "kubernetes"))
+    assert told.startswith('another test, since none of the feature was found: "python -m pytest ')
+
+
+def test_the_command_says_that_it_runs_a_test_of_something_else(tmp_path: Path) -> None:
+    test = "import cart\n\n\ndef test_total():\n    assert cart.total([]) == 0\n"
+    cart = "from login import login\n\n\ndef total(prices):\n    return login(prices)\n"
+    files = {"login.py": LOGIN, "cart.py": cart, "tests/test_cart.py": test}
+    root = write(tmp_path, {"pyproject.toml": PYTEST, **files})
+    [told] = texts(found(root, "run", "login"))
+    assert told.startswith('another test, since none of the feature was found: "python -m pytest ')
 
 
 GO = "package shop\n\nfunc Login() {\n}\n"
