@@ -235,6 +235,15 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "test/args-test.cc",
         ("ctest -R args-test", "<build folder>", "test/CMakeLists.txt"),
     ),
+    "one program of all tests that CMake lists": (
+        {
+            "CMakeLists.txt": "if(SHOP_TESTS)\n  enable_testing()\n  add_subdirectory(test)\nendif()\n",
+            "test/CMakeLists.txt": "set(SOURCES cart_test.cc\n  main.cc)\nadd_test(NAME all COMMAND all)\n",
+            "test/cart_test.cc": 'TEST_CASE("adds") {}\n',
+        },
+        "test/cart_test.cc",
+        ("ctest", "<build folder>", "test/CMakeLists.txt"),
+    ),
     "a target of a Makefile": (
         {
             "Makefile": "tests:\n\tcc a.c\n\ntest: tests\n\t./a.out\n",
@@ -254,6 +263,21 @@ def test_the_command_is_the_one_that_the_settings_prove(name: str, tmp_path: Pat
     assert command is not None
     assert (command.run, command.folder, command.proof.path) == (run, folder, proof)
     assert 1 <= command.proof.start <= command.proof.end <= len(tree.lines(proof) or [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "notes"), [("if(SHOP_TESTS)", ["if(SHOP_TESTS)"]), ("if(X)\nendif()", [])]
+)
+def test_the_condition_on_which_cmake_builds_tests_is_noted(
+    tmp_path: Path, condition: str, notes: list[str]
+) -> None:
+    files, test, _ = CASES["one program of all tests that CMake lists"]
+    root = f"{condition}\nadd_subdirectory(test)\nendif()\n"
+    command = command_for(
+        Target(services(write(tmp_path, files | {"CMakeLists.txt": root})).tree, test)
+    )
+    assert command is not None
+    assert [note.text for note in command.notes] == notes
 
 
 @pytest.mark.parametrize(

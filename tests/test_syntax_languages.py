@@ -312,6 +312,10 @@ def test_where_a_grammar_loses_its_way_the_plain_rules_help() -> None:
     unbalanced = outline("cart.c", (DATA / "broken_c.txt").read_text(encoding="utf-8"))
     assert [(s.name, s.start) for s in unbalanced.symbols] == [("cart_open", 1), ("cart_close", 13)]
     assert unbalanced.symbols[0].end < 13
+    macros = "void shop::Cart::add() {\n  TRY {\n    f();\n  }\n  CATCH(where())\n}\n\n"
+    rest = "INLINE void shop::Cart::drop() {\n  TRY {\n    g();\n  }\n  CATCH(where())\n}\n"
+    found = outline("cart.cpp", macros + rest).symbols
+    assert [(s.name, s.container) for s in found] == [("add", "shop.Cart"), ("drop", "shop.Cart")]
 
 
 @pytest.mark.parametrize(

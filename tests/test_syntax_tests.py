@@ -78,6 +78,11 @@ CASES: dict[str, tuple[str, str, Found]] = {
         'TEST_CASE_METHOD(Fixture, "adds") {\n  SECTION("one") {\n    f();\n  }\n}\n',
         [("adds", "", ()), ("one", "adds", ())],
     ),
+    "a helper of C that takes a value": (
+        "test/test_cart.c",
+        "static void test_adds(void **state) {}\nstatic void test_of(int days, char *to) {}\n",
+        [("test_adds", "", ())],
+    ),
     "Pest's reason to skip": (
         "tests/CartTest.php",
         "<?php\nit('adds', function () {})->skip('later');\n",

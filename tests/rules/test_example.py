@@ -44,6 +44,17 @@ def test_a_decorator_of_several_lines_is_not_cut(tmp_path: Path) -> None:
     assert shown(write(tmp_path, {**SOURCE, "tests/test_login.py": marked})) == []
 
 
+def test_what_a_loop_over_a_table_runs_is_not_shown(tmp_path: Path) -> None:
+    test = (
+        'package a\n\nimport "testing"\n\nfunc TestLogin(t *testing.T) {\n'
+        + "\tlogin()\n" * 12
+        + "\tfor _, tc := range cases {\n\t\tt.Run(tc.name, func(t *testing.T) {\n"
+        "\t\t\tlogin(tc.name)\n\t\t\tcheck(t)\n\t\t})\n\t}\n}\n"
+    )
+    code = "package a\n\nfunc login() {\n}\n"
+    assert shown(write(tmp_path, {"login.go": code, "login_test.go": test})) == []
+
+
 def test_the_one_most_like_the_others_is_shown(tmp_path: Path) -> None:
     odd = "def test_login_odd():\n    login(1)\n    a = odd()\n    assert a\n"
     usual = "".join(

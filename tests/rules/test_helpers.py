@@ -57,6 +57,19 @@ def test_a_helper_of_another_file_has_to_be_imported(tmp_path: Path) -> None:
     assert texts(write(tmp_path / "without", {**project_with(body), **helper}), "helpers") == []
 
 
+def test_a_helper_of_an_imported_module_of_swift_is_found(tmp_path: Path) -> None:
+    tests = "".join(f"  func testLogin{n}() {{\n    assertUser(login())\n  }}\n" for n in range(2))
+    files = {
+        "Sources/Shop/Login.swift": "public func login() {}\n",
+        "Sources/ShopTestHelpers/Helpers.swift": "public func assertUser(_ user: User) {}\n",
+        "Tests/ShopTests/LoginTests.swift": "import ShopTestHelpers\n\n"
+        f"final class LoginTests: XCTestCase {{\n{tests}}}\n",
+    }
+    assert texts(write(tmp_path, files), "helpers") == [
+        "`assertUser(_ user: User)` Sources/ShopTestHelpers/Helpers.swift:1, in 2 of 2 tests"
+    ]
+
+
 def test_a_method_of_some_object_is_no_helper_of_that_name(tmp_path: Path) -> None:
     body = "def post(page):\n    return page\n\n\n"
     body += "".join(f"def test_login_{n}():\n    client.post(login)\n\n\n" for n in range(2))

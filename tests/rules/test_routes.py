@@ -79,3 +79,21 @@ def test_routes_of_rails_are_keys_and_resources(tmp_path: Path) -> None:
     )
     root = write(tmp_path, {"app/login.rb": "def login; end\n", "config/routes.rb": table})
     assert texts(root, "routes") == ["`/login` config/routes.rb:2, `resources :logins` :3"]
+
+
+def test_patterns_with_a_method_are_routes_though_their_file_ranks_lower(tmp_path: Path) -> None:
+    pages = {f"login{n}.go": "package a\n\nfunc login() {\n\tlogin()\n}\n" for n in range(7)}
+    serve = (
+        "package a\n\nfunc serve() {\n"
+        + "".join(f'\tmux.HandleFunc("{one}", page)\n' for one in ("GET /cart", "POST /v1/login"))
+        + "}\n"
+    )
+    root = write(tmp_path, {**pages, "serve.go": serve})
+    assert texts(root, "routes") == ["`POST /v1/login` serve.go:5"]
+
+
+def test_a_route_is_on_its_first_line_and_the_table_comes_first(tmp_path: Path) -> None:
+    page = 'def login():\n    redirect("/login/done")\n'
+    table = 'get "/login" => "a#new"\npost "/login" => "a#create"\n'
+    root = write(tmp_path, {"app/login.rb": page + "end\n", "config/routes.rb": table})
+    assert texts(root, "routes")[0] == "`/login` config/routes.rb:1"

@@ -151,7 +151,17 @@ def test_a_thin_feature_is_told_how_tests_run_here(tmp_path: Path) -> None:
         tmp_path, {"pyproject.toml": PYTEST, "login.py": LOGIN, "tests/test_login.py": TEST}
     )
     assert evidence(root, "kubernetes").thin
-    assert len(found(root, "run", "kubernetes")) == 1
+    [told] = texts(found(root, "run", "kubernetes"))
+    assert told.startswith('another test, since none of the feature was found: "python -m pytest ')
+
+
+def test_the_command_says_that_it_runs_a_test_of_something_else(tmp_path: Path) -> None:
+    test = "import cart\n\n\ndef test_total():\n    assert cart.total([]) == 0\n"
+    cart = "from login import login\n\n\ndef total(prices):\n    return login(prices)\n"
+    files = {"login.py": LOGIN, "cart.py": cart, "tests/test_cart.py": test}
+    root = write(tmp_path, {"pyproject.toml": PYTEST, **files})
+    [told] = texts(found(root, "run", "login"))
+    assert told.startswith('another test, since none of the feature was found: "python -m pytest ')
 
 
 GO = "package shop\n\nfunc Login() {\n}\n"
@@ -174,6 +184,15 @@ def test_one_command_runs_the_tests_of_several_files_of_a_package_of_go(tmp_path
     assert any(f'"go test . -run {both}"' in told for both in names)
     assert "\"go test ./sub -run '^TestLoginBelow$'\"" in told
     assert len(told) == 2
+
+
+def test_a_package_of_go_runs_whole_if_it_has_too_many_tests_to_name(tmp_path: Path) -> None:
+    tests = [GO_TEST.format(f"LoginWorksTheWay{n}").partition("func")[2] for n in range(9)]
+    of_package = GO_TEST.format("Login") + "".join(f"\nfunc{one}" for one in tests)
+    files = {"login.go": GO, "login_test.go": of_package, "sub/login_test.go": of_package}
+    root = write(tmp_path, {"go.mod": "module shop\n", **files})
+    [told] = texts(found(root, "run", "login"))
+    assert told in {'"go test . ./sub"', '"go test ./sub ."'}
 
 
 def test_a_subtest_is_run_by_the_function_around_it(tmp_path: Path) -> None:

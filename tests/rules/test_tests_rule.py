@@ -120,7 +120,7 @@ func TestLogin(t *testing.T) {
 \t})
 }
 """,
-            "`TestLogin` :3; `TestLogin`: `works` :4",
+            "`TestLogin` :3: `works` :4",
             id="subtests",
         ),
     ],

@@ -52,6 +52,16 @@ def test_a_family_is_one_fact_with_its_owner(tmp_path: Path) -> None:
     assert texts(root, "values") == ["`LoginState`: `OPEN` src/auth.py:5, `SHUT` :6"]
 
 
+def test_fields_with_the_name_of_the_feature_are_one_fact_of_their_type(tmp_path: Path) -> None:
+    code = (
+        "public struct Settings {\n  public var defaultCommand: Command?\n  var other: Command?\n"
+        "  func run() { start(defaultCommand) }\n}\n"
+    )
+    root = write(tmp_path, {"Sources/Settings.swift": code})
+    own_facts = texts(root, "values", "default-command")
+    assert own_facts == ["`Settings`: `defaultCommand` Sources/Settings.swift:2"]
+
+
 def test_of_a_long_family_only_the_members_with_the_words_are_shown(tmp_path: Path) -> None:
     names = "\n".join(f"    CODE_{n} = {n}" for n in range(12))
     code = f"import enum\n\n\nclass Codes(enum.Enum):\n    LOGIN_DENIED = 1\n{names}\n"

@@ -15,6 +15,7 @@ from preread.syntax.headings import (
     yaml_headings,
 )
 from preread.syntax.model import Call, Details, Import, Outline, Symbol, SymbolKind
+from preread.syntax.signatures import split_name
 from preread.syntax.text import first_sentence
 
 _MODIFIERS = (
@@ -197,8 +198,11 @@ def _contained(symbols: list[Symbol]) -> list[Symbol]:
         while open_ and open_[-1].end < found.start:
             open_.pop()
         in_type = bool(open_) and open_[-1].kind in ("class", "interface", "enum")
-        kind: SymbolKind = "method" if in_type and found.kind == "function" else found.kind
-        symbol = found._replace(container=".".join(outer.name for outer in open_[-6:]), kind=kind)
+        owner, name = split_name(found.name)  # `void Cart::add() {` in C++
+        is_method = (in_type or owner) and found.kind == "function"
+        container = ".".join((*(outer.name for outer in open_[-6:]), *filter(None, (owner,))))
+        kind: SymbolKind = "method" if is_method else found.kind
+        symbol = found._replace(name=name, container=container, kind=kind)
         placed.append(symbol)
         open_.append(symbol)
     return placed

@@ -37,7 +37,8 @@ def recovered(source: Source, language: Language, found: Outline, misread: list[
     if not broken or len(known) + len(added) > _MAX_DEFINITIONS:
         return found
     types = [symbol for symbol in added if symbol.kind in _TYPES]
-    symbols = [*found.symbols, *added]
+    read = [one for one in found.symbols if not any(_includes(one, other) for other in added)]
+    symbols = [*read, *added]
     placed = [_place(symbol, types, symbols, lines) for symbol in symbols]
     placed.sort(key=lambda symbol: (symbol.start, -symbol.end))
     tests = [_with_group(test, types) for test in found.tests]
@@ -80,6 +81,11 @@ def _contains(entry: Symbol | TestCase, symbol: Symbol, lines: list[str]) -> boo
     is_function = isinstance(entry, TestCase) or entry.kind in ("function", "method")
     inside = is_function and entry.start < symbol.start <= entry.end
     return inside and _indent(lines, symbol.start) > _indent(lines, entry.start)
+
+
+def _includes(symbol: Symbol, other: Symbol) -> bool:
+    """Whether another is this definition without what was misread as a part of it above."""
+    return symbol.name == other.name and symbol.start < other.start <= symbol.end
 
 
 def _place(symbol: Symbol, types: list[Symbol], others: list[Symbol], lines: list[str]) -> Symbol:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from preread.dossier.fact_text import code
+from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Test, View
 
@@ -37,6 +38,8 @@ def _called(one: Test) -> frozenset[str]:
 def _start(one: Test) -> int:
     """The first line of a test with its decorators; 0 if it is no good example."""
     start, lines = one.case.start, one.file.lines
+    if quoting.is_variable(one.file, one.case.name, start):
+        return 0  # what a loop over a table runs
     while start > 1 and lines[start - 2].lstrip().startswith(("@", "#[")):
         start -= 1
     above = lines[start - 2].strip() if start > 1 else ""

@@ -118,9 +118,13 @@ def _is_in_reach(test: Test, file: FileView, symbol: Symbol) -> bool:
         bases = " ".join(one.signature.partition(one.name)[2] for one in classes)
         return owner in SEGMENT.findall(bases)
     folder = file.path.rpartition("/")[0]
+    imports = [(one.names, re.split(r"\W", one.module)[-1]) for one in test.file.outline.imports]
     return folder == test.file.path.rpartition("/")[0] or any(
-        symbol.name in (*one.names, re.split(r"\W", one.module)[-1]) or "*" in one.names
-        for one in test.file.outline.imports
+        symbol.name in (*names, module)
+        or "*" in names
+        # In Swift, a module is a folder, and all its names are imported.
+        or (not names and module in folder.split("/"))
+        for names, module in imports
     )
 
 

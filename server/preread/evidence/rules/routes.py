@@ -12,11 +12,13 @@ from preread.index import words
 from preread.syntax import Call
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; routes in one fact
-MAX_TABLES = 2  # tables of routes that are read though they rank lower
+MAX_OTHERS = 3  # files that are read though they rank lower, for addresses with its words
 TABLE = re.compile(r"(?:^|/)(?:routes?|routing|routers?|urls)(?:/[^/]*|\.[^/]*)$")
 RESOURCES = re.compile(r"resources? :\w+")  # Rails: several routes by one name
 MAX_LINES = 10  # from the beginning of a call to its address
-ADDRESS = re.compile(r"/[\w\-./{}:<>\[\]$*]*[A-Za-z][\w\-./{}:<>\[\]$*]*")
+METHOD = r"(?:[A-Z]+ )?"  # Go: `mux.HandleFunc("GET /carts/{id}", show)`
+ADDRESS = re.compile(METHOD + r"/[\w\-./{}:<>\[\]$*]*[A-Za-z][\w\-./{}:<>\[\]$*]*")
+QUOTED = re.compile(rf"[\"'`]{METHOD}/([^\s\"'`]+)")
 RELATIVE = re.compile(r"[\w\-.{}:<>\[\]$*^?][\w\-./{}:<>\[\]$*^?]*")  # in a table of routes
 DECORATED = re.compile(r"@([\w.]+)\(\s*(?:\w+\s*=\s*)?[\"']([^\"']+)[\"']")
 # HTTP's methods, and other functions of routers and browsers that take an address.
@@ -29,21 +31,30 @@ VERBS = frozenset(
 def find(view: View) -> Iterator[Found]:
     """The routes of each ranked file in one fact."""
     for rank, file in enumerate(_files(view)):
-        found = {
-            address: line
-            for address, line, owner in _routes(file)
-            if _is_related(view, file, owner, address) and "`" not in address
-        }
+        found: dict[str, int] = {}
+        for address, line, owner in _routes(file):
+            if _is_related(view, file, owner, address) and "`" not in address:
+                found.setdefault(address, line)
         if found:
             text = quoting.in_file(file.path, list(found.items()), MAX_SHOWN)
             yield Found(text, (), 0.9 / (1 + rank))
 
 
 def _files(view: View) -> list[FileView]:
-    """The best sources, and the tables of routes among the others."""
+    """The best sources, and others with such addresses; tables of routes first."""
     others = (*view.sources[MAX_FILES:], *view.further["files"])
-    tables = [file for file in others if TABLE.search(file.path)][:MAX_TABLES]
-    return [one for one in (*view.sources[:MAX_FILES], *tables) if not _is_example(one.path)]
+    serving = [one for one in others if any(map(view.relevance.has_feature, _quoted(one)))]
+    files = view.sources[:MAX_FILES] + sorted(serving, key=_is_no_table)[:MAX_OTHERS]
+    return sorted((one for one in files if not _is_example(one.path)), key=_is_no_table)
+
+
+def _is_no_table(file: FileView) -> bool:
+    return TABLE.search(file.path) is None
+
+
+def _quoted(file: FileView) -> list[str]:
+    """What may be an address in a file, at a glance."""
+    return (RELATIVE if TABLE.search(file.path) else QUOTED).findall(file.text)
 
 
 def _is_example(path: str) -> bool:
@@ -52,9 +63,12 @@ def _is_example(path: str) -> bool:
 
 
 def _is_related(view: View, file: FileView, owner: int, address: str) -> bool:
-    """Whether a route is one of the feature's; in a table of routes, also by its words alone."""
-    is_named = TABLE.search(file.path) is not None and view.relevance.has_feature(address)
-    return is_named or view.relevance_at(file, owner, address) >= RELATED
+    """Whether a route is one of the feature's, by its words or by the definition around it."""
+    is_first = file in view.sources[:MAX_FILES]
+    if file.is_in_test(owner):
+        return False
+    is_named = view.relevance.has_feature(address)
+    return is_named or (is_first and view.relevance_at(file, owner, address) >= RELATED)
 
 
 def _routes(file: FileView) -> Iterator[tuple[str, int, int]]:

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from preread.dossier.fact_text import code
 from preread.dossier.sources import Ref
-from preread.evidence import quoting
+from preread.evidence import nearest, quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 from preread.project.runners import Command, Note, Proof, Target, command_for
@@ -15,7 +15,7 @@ MAX_FILES = 8  # test files whose runner is looked for
 MAX_TOGETHER = 3  # of the feature's test files in one command
 MAX_RUN = 160  # characters of such a command
 MAX_NOTES = 3
-MAX_NAMES = 4
+OTHER = "another test, since none of the feature was found: "
 
 
 def find(view: View) -> Iterator[Found]:
@@ -25,7 +25,15 @@ def find(view: View) -> Iterator[Found]:
         sources = dict.fromkeys(
             _source(proof) for proof in (command.proof, *(n.proof for n in notes))
         )
-        yield Found(_described(command, notes), tuple(sources), 1 / (1 + rank))
+        text = f"{'' if _has_tests(view) else OTHER}{_described(command, notes)}"
+        yield Found(text, tuple(sources), 1 / (1 + rank))
+
+
+def _has_tests(view: View) -> bool:
+    """Whether there are tests of the feature, or files that may have some of an unknown kind."""
+    return not view.thin and (
+        bool(view.test_files) or any(nearest.mentioned_in(view, file) for file in view.tests)
+    )
 
 
 def _commands(view: View) -> list[Command]:
@@ -64,7 +72,7 @@ def _target(view: View, path: str) -> Target:
     outer = (one.case.group.split(" > ")[0] for one in own)
     tests = {one.name for one in view.any_file(path).outline.tests if not one.group}
     named = [o if o in tests else one.case.name for o, one in zip(outer, own, strict=True)]
-    names = tuple(dict.fromkeys(named))[:MAX_NAMES]
+    names = tuple(dict.fromkeys(named))
     group = own[0].case.group if own else ""
     return Target(view.services.tree, path, () if view.thin else names, group)
 

@@ -60,10 +60,15 @@ def _is_quotable(one: Test) -> bool:
 
 
 def _listed(file: FileView, tier: Sequence[Test]) -> str:
+    rows = {one.case.group for one in tier}
+    tables = {c.name: c.start for c in (one.case for one in tier) if not c.group and c.name in rows}
     groups: dict[str, list[Test]] = {}
     for one in sorted(tier, key=lambda one: one.case.start):
-        group = f"{code(one.case.group)}: " if one.case.group else _helper(file, one)
-        groups.setdefault(group, []).append(one)
+        group = one.case.group
+        if group in tables:
+            groups.setdefault(f"{quoting.anchored(group, tables[group])}: ", []).append(one)
+        elif group or one.case.name not in tables:
+            groups.setdefault(f"{code(group)}: " if group else _helper(file, one), []).append(one)
     parts = []
     for group, tests in groups.items():
         names = quoting.listed((one.case.name, one.case.start) for one in tests)

@@ -27,10 +27,11 @@ def find(view: View) -> Iterator[Found]:
     used = _names_in_mains(view)
     for rank, file in enumerate(view.sources[:MAX_FILES]):
         members = [one for one in file.details.members if not file.is_in_test(one.line)]
-        yield from _single(view, file, rank, [m for m in members if _is_worth(view, file, m, used)])
+        single = [one for one in members if _is_worth(view, file, one, used)]
+        yield from _single(view, file, rank, single)
         families: dict[str, list[Member]] = defaultdict(list)
         for member in members:
-            if member.kind in FAMILIES and _is_quotable(file, member):
+            if member not in single and _is_of_family(view, member) and _is_quotable(file, member):
                 families[member.owner].append(member)
         for owner, own in families.items():
             yield from _family(view, file, rank, owner, own)
@@ -91,6 +92,12 @@ def _assignment(file: FileView, member: Member) -> str:
 # -- families
 
 
+def _is_of_family(view: View, member: Member) -> bool:
+    """Whether its owner lists it with others: of a type's fields, those with the feature's name."""
+    is_named = member.kind == "field" and view.relevance.has_feature(member.name)
+    return is_named or member.kind in FAMILIES
+
+
 def _is_quotable(file: FileView, member: Member) -> bool:
     """Whether a name is on its line, and the line is inside its owner, as the check wants it."""
     around = enclosing(file.outline, member.line)
@@ -106,7 +113,7 @@ def _family(
     """An enumeration or a union: all of it if it is short, else the feature's own members."""
     own = {one.name: one.line for one in members if _relevance(view, file, one) >= RELATED}
     every = {one.name: one.line for one in members}
-    if len(every) < MIN_FAMILY or not own:
+    if not own or (len(every) < MIN_FAMILY and members[0].kind != "field"):
         return
     named = list((every if len(every) <= MAX_SHOWN else own).items())[:MAX_SHOWN]
     rest = len(every) - len(named)

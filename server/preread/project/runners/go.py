@@ -24,7 +24,7 @@ SET_BY_GO = frozenset(
     cgo gc gccgo race msan asan ignore
     """.split()
 )
-MAX_NAMES = 4
+MAX_NAMES = 100  # characters of the tests' names: if they take more, the whole package runs
 
 
 def go(target: Target) -> Command | None:
@@ -32,13 +32,13 @@ def go(target: Target) -> Command | None:
         proof = line_with(target.tree, path, MODULE)
         if proof is None:
             continue
-        package = folders(relative(folder, target.test))[0]
+        package = f"./{folders(relative(folder, target.test))[0]}".removesuffix("/")
         tags, asked = _tags(target)
-        run = " ".join(filter(None, ("go test", tags, f"./{package}".removesuffix("/"))))
+        start = f"go test {tags}".rstrip()
         notes = (Note(asked[0], asked[1]),) if asked else ()
         if names := _names(target):
-            return Command("go", f"{run} -run '", proof, folder, notes, names, "|", "'")
-        return Command("go", run, proof, folder, notes)
+            return Command("go", f"{start} {package} -run '", proof, folder, notes, names, "|", "'")
+        return Command("go", start, proof, folder, notes, (package,))
     return None
 
 
@@ -48,7 +48,8 @@ def _names(target: Target) -> tuple[str, ...]:
     own = {
         name for line in lines for name in re.findall(r"^func (Test\w*)\(\w+ \*testing\.T\)", line)
     }
-    return tuple(f"^{name}$" for name in dict.fromkeys(target.names) if name in own)[:MAX_NAMES]
+    named = tuple(f"^{name}$" for name in dict.fromkeys(target.names) if name in own)
+    return named if sum(map(len, named)) <= MAX_NAMES else ()
 
 
 def _tags(target: Target) -> tuple[str, tuple[str, Proof] | None]:

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from preread.project.runners.model import (
     Command,
+    Note,
     Proof,
     Runner,
     Target,
@@ -21,6 +22,8 @@ LOADED = re.compile(r"^\s*(?:require|require_relative)\b")
 TEST_PACKAGE = re.compile(
     r"Include=\"(?:Microsoft\.NET\.Test\.Sdk|xunit[\w.]*|NUnit[\w.]*|MSTest[\w.]*|TUnit[\w.]*)\""
 )
+PATHS = re.compile(r"[\s();\"/]+")  # between the names in a line of CMake
+DISCOVERS = re.compile(r"\b(?:add_test|\w+_discover_tests)\s*\(")
 REGISTERS = re.compile(
     r"\s*\w*(?:add|register)_?\w*test\w*\s*\(\s*(?:NAME\s+)?\"?([\w.-]+)\"?(?=[\s)])", re.IGNORECASE
 )
@@ -136,12 +139,30 @@ def dart(target: Target) -> Command | None:
 
 
 def ctest(target: Target) -> Command | None:
-    """The test that a CMake file registers under the test file's name."""
-    own = PurePosixPath(target.test)
+    """The test that CMake registers under its file's name; all tests if it only lists the file."""
+    own, listed = PurePosixPath(target.test), None
     for _, path in nearest(target, "CMakeLists.txt"):
         for number, line in enumerate(target.tree.lines(path) or (), 1):
-            match = REGISTERS.match(line)
+            match, proof = REGISTERS.match(line), Proof(path, number, number)
             if match and match[1] in {own.stem, own.name}:
-                proof = Proof(path, number, number)
                 return Command("ctest", f"ctest -R {own.stem}", proof, "<build folder>")
+            if own.name in PATHS.split(line):
+                listed = listed or proof
+        if listed is not None and DISCOVERS.search(target.tree.text(path) or ""):
+            return Command("ctest", "ctest", listed, "<build folder>", _condition(target, path))
     return None
+
+
+def _condition(target: Target, path: str) -> tuple[Note, ...]:
+    """The `if` right above the line that adds a folder of tests to the build."""
+    added = re.compile(
+        rf"\s*add_subdirectory\(\s*\S*{re.escape(PurePosixPath(path).parent.name)}\b"
+    )
+    for _, outer in nearest(target, "CMakeLists.txt"):
+        condition = None
+        for number, line in enumerate(target.tree.lines(outer) or (), 1):
+            if re.match(r"\s*(?:else)?(?:if|endif)\s*\(", line):
+                condition = Note(line.strip(), Proof(outer, number, number), "built on a condition")
+            elif condition is not None and added.match(line):
+                return () if condition.text.startswith("endif") else (condition,)
+    return ()

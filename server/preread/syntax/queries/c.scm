@@ -14,8 +14,12 @@
       declarator: (identifier) @runner
       parameters: (parameter_list . (parameter_declaration) @name))) @test
   (#match? @runner "^((TYPED_)?TEST(_[FPCG]|_GROUP)?|BOOST_(AUTO|FIXTURE|DATA)_TEST_CASE|MU_TEST)$"))
-((function_definition declarator: (function_declarator declarator: (identifier) @name)) @test @only.tests
-  (#match? @name "^((test_|Test)\\w+|test[A-Z]\\w*|\\w+_test)$"))
+; A test has no parameters, or pointers that a runner gives it: with a value it is a helper.
+((function_definition
+    declarator: (function_declarator declarator: (identifier) @name parameters: (_) @_given))
+    @test @only.tests
+  (#match? @name "^((test_|Test)\\w+|test[A-Z]\\w*|\\w+_test)$")
+  (#not-match? @_given "\\w\\s+\\w+\\s*[,)]"))
 ((function_definition
     type: (type_identifier) @decorator.ignored
     declarator: (function_declarator declarator: (identifier) @_test))
