@@ -46,7 +46,7 @@ class _Room:
     def takes(self, candidate: _Candidate) -> bool:
         """Take an item if there is room for it, and for its section's heading."""
         draft, section, _ = candidate.key
-        known = self.cited.setdefault(draft, set())
+        known = self.cited.setdefault(draft, set()) | {_path(candidate.section.source)}
         cost = _cost(candidate.item, candidate.section, known)
         if (draft, section) not in self.opened:
             cost += fact_text.tokens(_heading(candidate.section))
@@ -61,7 +61,8 @@ class _Room:
         self.tokens -= cost
         self.facts -= is_fact
         self.opened.add((draft, section))
-        known |= {_path(source) for source in getattr(candidate.item, "sources", ())}
+        cited = {_path(source) for source in getattr(candidate.item, "sources", ())}
+        self.cited[draft] = known | cited
         return True
 
 
@@ -80,7 +81,12 @@ def fit(
     titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     candidates = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
-    kept = {one.key: one for one in candidates if room.takes(one)}
+    kept: dict[Key, _Candidate] = {}
+    # Rendering can take fewer tokens than estimated, which leaves room for more.
+    while more := {o.key: o for o in candidates if o.key not in kept and room.takes(o)}:
+        services.progress.check()
+        kept |= more
+        room.tokens = limit - sum(_size(_only(draft, n, kept)) for n, draft in enumerate(drafts))
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
     remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
@@ -131,14 +137,19 @@ def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
     if isinstance(item, Fence):
         return fact_text.tokens("\n".join(item.lines) + "\n```\n```\n")
     inside = {anchor.source for anchor in anchors.of_fact(item, section.source)}
-    shown, written = [], set(known)
+    text, shown, written = item.text, [], set(known)
     for source in item.sources:
         path = _path(source)
+        name = path.rpartition("/")[2]
         if source not in inside:
-            name = path.rpartition("/")[2]
             shown.append(source.replace(path, name, 1) if path in written else source)
+        elif name != path:  # in full once at most
+            first = "" if path in written else f"{path}:"
+            before, cut, after = text.partition(first) if first else ("", "", text)
+            text = before + cut + after.replace(f"{path}:", f"{name}:")
         written.add(path)
-    return fact_text.tokens(f"- {item.text} ({', '.join(shown)})\n")
+    sources_shown = f" ({', '.join(shown)})" if shown else ""
+    return fact_text.tokens(f"- {text}{sources_shown}\n")
 
 
 def _path(source: str) -> str:
