@@ -845,6 +845,19 @@ def test_room_that_shortened_paths_leave_is_filled(many: Path) -> None:
     assert 960 <= tokens <= 1000, "less than the room of another fact with its heading is left"
 
 
+def test_facts_that_repeat_a_long_path_use_up_the_budget(tmp_path: Path) -> None:
+    path = "application/src/main/java/org/example/application/login/LoginService.java"
+    root = write(tmp_path, {path: "name\n" * 200})
+    facts = [(f"fact {n}: `name` {path}:{n}, `name` :{n + 1}", f"{path}:{n}") for n in range(1, 99)]
+    ranks = {text: 0.5 for text, _ in facts}
+    drafts = [markdown.parse(one.name, "login", markdown.render(one))[0] for one in [draft(*facts)]]
+    checked = checks.check(
+        services(root, max_tokens=800), "login", drafts, budget=True, ranks=ranks
+    )
+    size = sum(fact_text.tokens(markdown.render(one)) for one in checked.drafts)
+    assert 780 <= size <= 800
+
+
 def test_a_dossier_within_the_budget_is_unchanged(root: Path) -> None:
     drafts = [
         draft(("says `alpha`", "src/b.py:1")),

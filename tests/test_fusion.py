@@ -112,6 +112,15 @@ def test_migrations_come_after_the_code_unless_asked_for(tmp_path: Path, folder:
     assert paths(evidence(tmp_path, "coupon-migration").files)[0].startswith(folder)
 
 
+@pytest.mark.parametrize("path", ["lang/{}/coupon.php", "src/locales/{}.coupon.ts", "i18n/{}.js"])
+def test_translations_come_last(tmp_path: Path, path: str) -> None:
+    codes = ["en", "de", "fr", "zh_CN", "pt-BR", "de_informal"]
+    write(tmp_path, {**FILLER, **{path.format(code): "// coupon coupon\n" for code in codes}})
+    write(tmp_path, {"src/shop.py": "def pay():\n    return coupon\n"})
+    found = paths(evidence(tmp_path, "coupon").files)
+    assert set(found[:2]) == {"src/shop.py", path.format("en")}
+
+
 def test_a_description_decides_between_files_of_one_feature(tmp_path: Path) -> None:
     about = {
         "address": "def checkout_address(): ...\n",

@@ -74,3 +74,8 @@ def test_what_the_runner_gives_to_a_test_is_no_call_into_the_project(tmp_path: P
     )
     root = write(tmp_path, {"src/login.js": source, "tests/login.test.js": test})
     assert texts(root, "calls") == ['`login` in 3 of 3 tests: `login("bo");` tests/login.test.js:2']
+
+
+def test_a_method_of_what_another_call_returns_is_left_out(tmp_path: Path) -> None:
+    root = write(tmp_path, project_with("get(1).logout()", "get(2).logout()"))
+    assert texts(root, "calls") == []

@@ -66,6 +66,17 @@ func LoginUser(ctx context.Context, name, mail string, o ...Option) {
     def login_user(self, name: dict[str, int], *, mail=(1, 2)):
         return 1
 """,
+    "Login.cs": """class Login
+{
+    public void LoginUser(string? name, TimeProvider? time = null, int tries = 3) { }
+}
+""",
+    "Login.php": """<?php
+class Login
+{
+    public function loginUser(?Name $name, Token|string $token, array &$all = []): void {}
+}
+""",
     "login.cpp": """std::string login_user(const std::string &name, std::map<int, int> all = {}, Kind::Of o) {
     return name;
 }
@@ -81,6 +92,8 @@ func LoginUser(ctx context.Context, name, mail string, o ...Option) {
         ("login.rs", "`A.login_user` (name, count)"),
         ("Login.java", "`Login.loginUser` (name, count)"),
         ("login.py", "`Login.login_user` (name, mail)"),
+        ("Login.cs", "`Login.LoginUser` (name, time, tries)"),
+        ("Login.php", "`Login.loginUser` (name, token, all)"),
         ("login.cpp", "`login_user` (name, all, o)"),
     ],
 )
@@ -108,6 +121,27 @@ def test_calls_of_other_libraries_are_left_out(tmp_path: Path) -> None:
     code = "import json\n\n\ndef login(name):\n    json.dumps(name)\n    print(name)\n"
     root = write(tmp_path, {"src/login.py": code})
     assert texts(root, "definitions") == ["`login` (name)"]
+
+
+def test_a_call_of_what_many_files_define_is_left_out(tmp_path: Path) -> None:
+    code = "def login(item):\n    item.get_name()\n    item.get_owner()\n"
+    others = {f"src/m{n}.py": "class A:\n    def get_name(self): ...\n" for n in range(6)}
+    others["src/m0.py"] += "    def get_owner(self): ...\n"
+    root = write(tmp_path, {"src/login.py": code, **others})
+    assert detail(root, "login") == "`login` (item) → `get_owner` :3"
+
+
+def test_no_number_is_told_of_what_more_tests_name_than_are_read(tmp_path: Path) -> None:
+    files = {"src/auth.py": LOGIN}
+    test = "def test_one():\n    assert login_user(1)\n"
+    calls = "from auth import login_user\n\n\ndef sign_in_{n}():\n    login_user({n})\n"
+    for n in range(31):
+        files[f"tests/test_{n:02}.py"] = test
+        files[f"src/web_{n:02}.py"] = calls.replace("{n}", str(n))
+    told = detail(write(tmp_path, files), "login_user")
+    assert told == (
+        "`login_user` (name) ← `sign_in_0` src/web_00.py:5, `sign_in_1` src/web_01.py:5 and more"
+    )
 
 
 def test_of_many_calls_those_with_the_requests_words_are_told_in_their_order(
@@ -362,3 +396,11 @@ def test_a_ruby_class_is_called_where_it_is_made(tmp_path: Path) -> None:
     said = texts(write(tmp_path, files), "definitions", "login-request")
     assert any("`LoginRequest` ← `LoginsController.new` app/logins.rb:3" in text for text in said)
     assert not any("→ `new`" in text for text in said)
+
+
+def test_a_property_with_code_is_a_definition(tmp_path: Path) -> None:
+    code = "class Cart\n{\n    public int LoginCount => CountLogins();\n"
+    code += "    public int Size { get; set; }\n    int CountLogins() { return 1; }\n}\n"
+    told = texts(write(tmp_path, {"src/Login.cs": code}), "definitions")
+    assert "`Cart.LoginCount` → `CountLogins` :3" in told
+    assert not any("Size" in text for text in told)

@@ -33,3 +33,9 @@ def test_hostile_headings_check_out(tmp_path: Path) -> None:
     guide = "# Login `a` (login.py:1)\n\n## login ``` x) (\n\n## ünï login\n\n### Login: «b»:3\n"
     assert told(tmp_path, docs__guide=guide)
     assert told(tmp_path / "b", **{"docs__a b, c": "# Login\n\nx\n"})
+
+
+def test_a_document_of_several_releases_is_told_once(tmp_path: Path) -> None:
+    guide = "# Guide\n\n## Login\n\nWho.\n"
+    told_of = told(tmp_path, docs__guide=guide, docs__v1__guide=guide, docs__v2__guide=guide)
+    assert told_of == ["`Login` docs/guide.md:3"]

@@ -88,3 +88,17 @@ def test_a_feature_the_project_hardly_mentions_has_none(
     assert texts(root, "errors")
     make_thin(monkeypatch)
     assert texts(root, "errors") == []
+
+
+def test_an_error_that_is_passed_on_counts_as_raised(tmp_path: Path) -> None:
+    code = """class Login {
+  Mono login() { return Mono.error(new LoginException("no such user here")); }
+  User of(String name) { return login(name).orElseThrow(() -> new LoginError("not signed in")); }
+  Note other() { return new Note("is no error at all"); }
+}
+"""
+    told = texts(write(tmp_path, {"src/Login.java": code}), "errors")
+    assert told == [
+        "`LoginException`: `no such user here` src/Login.java:2",
+        "`LoginError`: `not signed in` src/Login.java:3",
+    ]

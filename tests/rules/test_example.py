@@ -79,3 +79,14 @@ def test_hostile_tests_check_out_or_are_left_out(tmp_path: Path, value: str) -> 
     test = SHORT.replace("'ann'", f"'{value}'")
     root = write(tmp_path, {**SOURCE, "tests/test_login.py": test})
     assert len(shown(root)) == (len(value) < 200)
+
+
+def test_the_example_is_of_the_features_first_test_files(tmp_path: Path) -> None:
+    files = {f"tests/test_login_{n}.py": SHORT for n in "abc"}
+    far = "".join(
+        f"def test_login_{n}():\n    app = make()\n    login(app)\n    close(app)\n\n\n"
+        for n in range(6)
+    )
+    root = write(tmp_path, {**SOURCE, **files, "tests/test_zebra.py": far})
+    (finding,) = own(root, "example")
+    assert finding.sources[0].startswith("tests/test_login_")

@@ -126,3 +126,19 @@ def test_a_fixture_of_a_file_that_a_conftest_imports_is_found(tmp_path: Path) ->
     assert texts(root, "helpers") == [shown]
     elsewhere = {"tests/other/conftest.py": CONFTEST}
     assert texts(write(tmp_path / "two", {**project_with(body), **elsewhere}), "helpers") == []
+
+
+def test_what_a_library_has_by_the_same_name_is_no_helper(tmp_path: Path) -> None:
+    body = "".join(f"def test_login_{n}():\n    check_all(login)\n\n\n" for n in range(2))
+    helper = {"tests/support/checks.py": "def check_all(name): ...\n"}
+    files = {**project_with(body, head="from library.asserting import check_all\n"), **helper}
+    assert texts(write(tmp_path, files), "helpers") == []
+
+
+def test_the_class_that_the_tests_inherit_from_is_told(tmp_path: Path) -> None:
+    body = "class LoginCase(BaseCase):\n"
+    body += "".join(f"    def test_login_{n}(self):\n        login(self)\n\n" for n in range(2))
+    base = "class BaseCase(TestCase):\n    def setUp(self): ...\n"
+    files = project_with(body, head="from tests.base import BaseCase\n")
+    root = write(tmp_path, {**files, "tests/base.py": base})
+    assert texts(root, "helpers") == ["`BaseCase(TestCase)` tests/base.py:1, in 2 of 2 tests"]

@@ -255,3 +255,12 @@ def test_the_runner_of_vite_plus_is_known(tmp_path: Path) -> None:
     files["login.test.js"] = "it('login works', () => login());\n"
     told = texts(found(write(tmp_path, files), "run", "login"))
     assert told == ['"npx vp test run login.test.js"']
+
+
+def test_one_command_of_django_runs_several_files(tmp_path: Path) -> None:
+    django = {"manage.py": "execute_from_command_line(sys.argv)\n", "login.py": LOGIN}
+    tests = {f"shop/tests/test_login_{n}.py": TEST for n in "ab"}
+    root = write(tmp_path, {**django, **tests})
+    assert texts(found(root, "run", "login")) == [
+        '"python manage.py test shop.tests.test_login_a shop.tests.test_login_b"'
+    ]

@@ -70,3 +70,10 @@ def test_a_feature_the_project_hardly_mentions_has_none(
 def test_hostile_lines_check_out(tmp_path: Path, extra: str) -> None:
     code = f'def login():\n    return os.environ["LOGIN_LIMIT"], "{extra}"\n'
     assert len(texts(write(tmp_path, {"src/login.py": code}), "settings")) == 1
+
+
+def test_an_attribute_of_the_settings_is_one(tmp_path: Path) -> None:
+    code = "def login():\n    return settings.LOGIN_LIMIT, settings.reload\n"
+    assert texts(write(tmp_path, {"src/app.py": code}), "settings") == [
+        "`LOGIN_LIMIT` src/app.py:2"
+    ]

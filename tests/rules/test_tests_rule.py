@@ -249,3 +249,11 @@ def test_the_tests_inside_the_best_source_come_before_other_files(tmp_path: Path
     }
     root = write(tmp_path, {"Cargo.toml": "[package]\n", "src/login.rs": source} | others)
     assert own(root, "tests")[0].section == "src/login.rs"
+
+
+def test_what_has_neither_tests_nor_helpers_is_not_named(tmp_path: Path) -> None:
+    tests = {f"test_login_{n}": functions(f"test_login_{n}") for n in range(4)}
+    root = write_tests(tmp_path, tests)
+    write(root, {"tests/login_page.html": "<p>login</p>\n", "tests/login/__init__.py": "# login\n"})
+    named = [source for one in own(root, "tests") for source in one.sources]
+    assert not any("login_page" in source or "__init__" in source for source in named)

@@ -101,3 +101,23 @@ def test_a_feature_the_project_hardly_mentions_has_none(
     assert texts(root, "values")
     make_thin(monkeypatch)
     assert texts(root, "values") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("Login.cs", "LoginTries { get; set; } = 3"),
+        ("Login.cs", "LoginWait { get; set; } = TimeSpan.FromSeconds(30)"),
+        ("Login.java", "loginTries = 3"),
+        ("Login.php", "loginTries = 3"),
+    ],
+)
+def test_the_default_of_a_field_is_a_value(tmp_path: Path, path: str, line: str) -> None:
+    dollar = "$" if path.endswith("php") else ""
+    head = "<?php\n" if dollar else ""
+    code = f"{head}class Login {{\n  public int {dollar}{line};\n}}\n"
+    if path.endswith("cs"):
+        code = code.replace(";\n}", "\n}") if "FromSeconds" not in line else code
+        code = code.replace("int LoginWait", "TimeSpan LoginWait")
+    (text,) = texts(write(tmp_path, {f"src/{path}": code}), "values")
+    assert text.startswith(f"`{line}` src/{path}:")

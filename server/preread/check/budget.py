@@ -82,6 +82,7 @@ def fit(
     waiting = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
     kept: dict[Key, _Candidate] = {}
     while taken := {one.key: one for one in waiting if room.take(one)}:
+        services.progress.check()
         kept |= taken
         waiting = [one for one in waiting if one.key not in taken]
         # An estimate does not know how short a path will be written, so there is often room left.

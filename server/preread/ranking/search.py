@@ -3,7 +3,7 @@
 import math
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -25,8 +25,12 @@ EXAMPLE_FOLDER = re.compile(  # folders of examples, documentation and third-par
 )
 # Folders of what once changed the database: names of the feature, but not where it is.
 MIGRATION_FOLDER = re.compile(r"(?:^|/)(?:\w*migrations?|migrate|alembic/versions)/")
-# Factors on the score of test helpers among tests, of examples among sources, and of migrations.
-DEMOTION, MIGRATION_DEMOTION = 0.8, 0.4
+# In a path, the code of a language that another file has English texts for.
+LANGUAGE = re.compile(r"(?<![^/])(?!en\b|en_)[a-z]{2,3}(?:[-_]\w+)?(?=[/.])")
+ENGLISH = ("en", "en-US", "en_US")
+# Factors on the score of test helpers among tests; among sources of examples, migrations and
+# translations.
+DEMOTION, MIGRATION_DEMOTION, TRANSLATION_DEMOTION = 0.8, 0.4, 0.1
 K1, B = 1.2, 0.75  # BM25 for paths; SQLite uses the same values
 
 
@@ -193,7 +197,7 @@ class Search:
         self.demoted = {
             path: factor
             for path, role in lookup.files.values()
-            if role in roles and (factor := _demotion(path, role, lookup.stems)) < 1
+            if role in roles and (factor := _demotion(path, role, lookup)) < 1
         }
         report = lookup.is_report and "source" in roles
         # The key of the weights.
@@ -251,12 +255,23 @@ class Search:
         return {path: imports.own(path).lower() for path in self.paths.values()}
 
 
-def _demotion(path: str, role: str, asked: Mapping[str, float]) -> float:
+def _demotion(path: str, role: str, lookup: Lookup) -> float:
     """What a file's score is multiplied by, unless it is asked for."""
     if role == "support" or (role == "source" and EXAMPLE_FOLDER.search(path)):
         return DEMOTION
+    if role == "source" and _is_translation(path, lookup.rows):
+        return TRANSLATION_DEMOTION
     is_past = role == "source" and MIGRATION_FOLDER.search(path)
-    return MIGRATION_DEMOTION if is_past and words.stem("migration") not in asked else 1
+    return MIGRATION_DEMOTION if is_past and words.stem("migration") not in lookup.stems else 1
+
+
+def _is_translation(path: str, known: Container[str]) -> bool:
+    """Whether another file has the same texts in English: `lang/de/shop.php`."""
+    return any(
+        f"{path[: code.start()]}{english}{path[code.end() :]}" in known
+        for code in LANGUAGE.finditer(path)
+        for english in ENGLISH
+    )
 
 
 def whole_stem(word: str) -> str:

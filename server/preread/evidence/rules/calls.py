@@ -66,8 +66,8 @@ def _functions(view: View) -> set[str]:
 
 
 def _name(call: Call) -> str:
-    """A callee as written; of a chain of calls only the last."""
-    return call.callee.removeprefix("new ").rpartition("…")[2].strip("().[]!? \"'")
+    """A callee as written; empty for a method of what another call returns."""
+    return "" if "…" in call.callee else call.callee.removeprefix("new ").strip("().[]!? \"'")
 
 
 def _is_of_project(name: str, names: Container[str]) -> bool:

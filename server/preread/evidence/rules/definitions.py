@@ -18,12 +18,13 @@ UNRELATED = 0.1  # of the best definition's score: what has less only shares the
 FIRST_FILES, MAX_UNRELATED = 2, 2  # lines of such names in these files; in the others one
 FILLED_FILES, FILLERS = 3, 6  # in these files, so many more lines where the budget has room
 MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
-MAX_CANDIDATES = 30  # files searched for callers and tests
+MAX_CANDIDATES = 30  # files searched for callers and tests; of more, no number is given
+MAX_HOMES = 5  # files that define a name: of more, a call may mean any
 DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is unlikely to be a plain word
 PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 PARAMETER = re.compile(
-    r"^[\s*&.@$]*(?:[\w<>\[\].,*&?]+(?:::[\w<>\[\].,:*&?]+)*\s+)*?"
-    r"[*&.$]*([A-Za-z_]\w*)\s*(?:[?=].*|:(?!:).*)?$",
+    r"^[\s*&.@$]*(?:[\w<>\[\].,*&?|\\]+(?:::[\w<>\[\].,:*&?]+)*\s+)*?"
+    r"[*&.$]*([A-Za-z_]\w*)\s*\??\s*(?:=.*|:(?!:).*)?$",
     re.DOTALL,
 )
 FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
@@ -149,7 +150,8 @@ def _calls(view: View, one: Definition) -> str:
 def _is_ours(view: View, one: Definition, name: str) -> bool:
     """Whether the project defines a function of this name, and not as a common word."""
     here = any(symbol.name == name for symbol in one.file.outline.symbols)
-    return here or (DISTINCTIVE.search(name) is not None and bool(view.defining(name)))
+    is_telling = DISTINCTIVE.search(name) is not None
+    return here or (is_telling and 0 < len(view.defining(name)) <= MAX_HOMES)
 
 
 def _is_foreign(view: View, file: FileView, callee: str) -> bool:
@@ -186,10 +188,12 @@ def _callers(view: View, one: Definition) -> str:
     if not DISTINCTIVE.search(name) or len(set(view.defining(name))) > 1:
         return ""
     found: list[_Caller] = []
-    for path in view.candidates(name, ("source",))[:MAX_CANDIDATES]:
+    candidates = view.candidates(name, ("source",))
+    for path in candidates[:MAX_CANDIDATES]:
         found += _callers_in(view, view.any_file(path), one)
     shown = [quoting.anchored(c.name, c.line, quoting.path_of(c.path)) for c in found[:MAX_CALLERS]]
-    more = f" and {len(found) - MAX_CALLERS} more" if len(found) > MAX_CALLERS else ""
+    number = "" if len(candidates) > MAX_CANDIDATES else f"{len(found) - MAX_CALLERS} "
+    more = f" and {number}more" if len(found) > MAX_CALLERS else ""
     return ", ".join(shown) + more
 
 
@@ -223,13 +227,16 @@ def _may_call(view: View, file: FileView, call: Call, one: Definition) -> bool:
 
 
 def _tests_naming(view: View, one: Definition) -> int:
-    """How many tests have this name in their text; 0 for names that are plain words."""
+    """How many tests have this name in their text; 0 for plain words and where it is all over."""
     name = one.symbol.name
     if not DISTINCTIVE.search(name) or len(view.defining(name)) > 1:
         return 0
+    candidates = view.candidates(name, ("test",))
+    if len(candidates) > MAX_CANDIDATES:
+        return 0
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     count = 0
-    for path in view.candidates(name, ("test",))[:MAX_CANDIDATES]:
+    for path in candidates:
         file = view.any_file(path)
         lines = {n for n, line in enumerate(file.lines, 1) if whole.search(line)}
         count += sum(not lines.isdisjoint(range(t.start, t.end + 1)) for t in file.outline.tests)

@@ -20,6 +20,7 @@ def find(view: View) -> Iterator[Found]:
     if view.whole_project:
         return
     docs = [doc for doc in view.docs if not CHANGELOG.match(doc.path.rpartition("/")[2])]
+    told: set[tuple[str, ...]] = set()  # the same document may be there for several releases
     for doc in docs[:MAX_DOCUMENTS]:
         headings = [one for one in doc.outline.symbols if _is_quotable(doc, one)]
         scores = [(one, _score(view, doc, one)) for one in headings]
@@ -27,7 +28,10 @@ def find(view: View) -> Iterator[Found]:
         best = sorted(about, key=lambda pair: -pair[1])[:MAX_HEADINGS]
         if best:
             shown = sorted(((one.name, one.start) for one, _ in best), key=lambda pair: pair[1])
-            yield Found(quoting.in_file(doc.path, shown), (), doc.score * best[0][1])
+            names = tuple(name for name, _ in shown)
+            if names not in told:
+                told.add(names)
+                yield Found(quoting.in_file(doc.path, shown), (), doc.score * best[0][1])
 
 
 def _is_quotable(doc: FileView, heading: Symbol) -> bool:

@@ -8,6 +8,7 @@ from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Test, View
 
+FIRST_FILES = 3  # of the feature's test files
 MIN_LINES, MAX_LINES = 4, 12
 MAX_LINE = 110  # characters
 SHARED = 0.3  # of the tests make a call: it is how they are written
@@ -16,14 +17,16 @@ LEFT_OUT = ("skip", "xfail", "todo", "ignore", "disable", "pending")  # markers 
 
 def find(view: View) -> Iterator[Found]:
     """Of the short tests that run, the one that is most relevant and most like the others."""
-    counts = Counter(name for one in view.main_cases for name in _called(one))
-    shared = {name for name, n in counts.items() if n >= SHARED * len(view.main_cases)}
-    best = max((one.score for one in view.main_cases), default=0.0) or 1.0
+    first = view.test_files[:FIRST_FILES]
+    tests = [one for one in view.main_cases if one.file in first]
+    counts = Counter(name for one in tests for name in _called(one))
+    shared = {name for name, n in counts.items() if n >= SHARED * len(tests)}
+    best = max((one.score for one in tests), default=0.0) or 1.0
 
     def quality(one: Test) -> float:
         return one.score / best + len(shared & _called(one)) / (len(shared) or 1)
 
-    chosen = max(filter(_start, view.main_cases), key=quality, default=None)
+    chosen = max(filter(_start, tests), key=quality, default=None)
     if chosen is not None:
         start, end = _start(chosen), chosen.case.end
         lines = tuple(chosen.file.lines[start - 1 : end])

@@ -10,7 +10,7 @@ from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Test, View
 from preread.index import words
-from preread.syntax import Symbol
+from preread.syntax import Import, Symbol
 
 MAX_NAMES, MAX_SHOWN = 60, 12  # names looked up; helpers shown
 MIN_TESTS, SHARED = 2, 0.05  # tests that use it; their least share of all tests
@@ -54,9 +54,17 @@ def _users(view: View) -> dict[_Name, list[Test]]:
         for call in test.file.calls_between(test.case.start, test.case.end):
             if match := CALLED.match(call.callee):
                 names.add(_Name(match[1] or match[2], is_fixture=False))
+        names |= {_Name(name, is_fixture=False) for name in _bases_of(test)}
         for name in sorted(names):
             found[name].append(test)
     return found
+
+
+def _bases_of(test: Test) -> Iterator[str]:
+    """The words of what the classes around a test inherit from."""
+    for one in test.file.outline.symbols:
+        if one.kind == "class" and one.start <= test.case.start <= one.end:
+            yield from SEGMENT.findall(one.signature.partition(one.name)[2])
 
 
 def _fixtures_of(test: Test) -> Iterator[str]:
@@ -113,19 +121,22 @@ def _is_in_reach(test: Test, file: FileView, symbol: Symbol) -> bool:
     owner = symbol.container.rpartition(".")[2]
     if file is test.file:
         return not owner or owner in test.case.group
-    if owner:  # it may be a class from which the test's own inherits
-        classes = (one for one in test.file.outline.symbols if one.kind == "class")
-        bases = " ".join(one.signature.partition(one.name)[2] for one in classes)
-        return owner in SEGMENT.findall(bases)
+    if owner:
+        return owner in _bases_of(test)
     folder = file.path.rpartition("/")[0]
-    imports = [(one.names, re.split(r"\W", one.module)[-1]) for one in test.file.outline.imports]
     return folder == test.file.path.rpartition("/")[0] or any(
-        symbol.name in (*names, module)
-        or "*" in names
-        # In Swift, a module is a folder, and all its names are imported.
-        or (not names and module in folder.split("/"))
-        for names, module in imports
+        _brings_in(one, file.path, symbol.name) for one in test.file.outline.imports
     )
+
+
+def _brings_in(one: Import, path: str, name: str) -> bool:
+    """Whether an import brings in a name from this file, and not from a library."""
+    module = SEGMENT.findall(one.module.lower())
+    is_near = not module or not set(module[-2:]).isdisjoint(SEGMENT.findall(path.lower()))
+    is_named = name in one.names or "*" in one.names
+    # In Swift, a module is a folder, and an import brings in all its names.
+    is_folder = not one.names and not set(module[-1:]).isdisjoint(path.lower().split("/")[:-1])
+    return (is_named and is_near) or is_folder or module[-1:] == [name.lower()]
 
 
 def _listed(helpers: list[_Helper], total: int) -> str:

@@ -11,10 +11,10 @@ from preread.evidence.view import View
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; settings in one fact
 MAX_LINE = 1_000  # characters of a line that is searched
-# `os.environ.get("X")`, `std::env::var("X")`, `ENV["X"]`, `envvar="X"`, `process.env.X`
+# `os.environ.get("X")`, `std::env::var("X")`, `ENV["X"]`, `envvar="X"`, `settings.X`
 VARIABLE = re.compile(
     r"(?i:env)\w*(?:(?:\.|::)\w+)?(?:!?[(\[]|=)\s*[\"']([A-Z][A-Z0-9_]{2,})[\"']"
-    r"|\benv\.([A-Z][A-Z0-9_]{2,})\b"
+    r"|\b(?:env|settings)\.([A-Z][A-Z0-9_]{2,})\b"
 )
 # `config["key"]`, `settings.get("a.b")`, `site.config.fetch("key")`
 KEY = re.compile(

@@ -32,8 +32,13 @@ def find(view: View) -> Iterator[Found]:
         else:
             named.append(file)
     if not view.thin:
-        further = (*named, *view.further["tests"])
+        further = [one for one in (*named, *view.further["tests"]) if _has_code(one)]
         yield from quoting.only_named("test files", view.worth_naming(further))
+
+
+def _has_code(file: FileView) -> bool:
+    """Whether a file has tests or what they use, and is no mere input of theirs."""
+    return bool(file.outline.tests or file.outline.symbols)
 
 
 def _of_file(file: FileView, rank: int, own: Sequence[Test], floor: float) -> Iterator[Found]:

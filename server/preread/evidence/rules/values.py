@@ -18,7 +18,7 @@ MIN_FAMILY = 2
 FAMILIES = frozenset({"enum", "union"})
 LITERAL = re.compile(r"[\d\"']|\b(?:[Tt]rue|[Ff]alse)\b|%w")  # Ruby's lists of words have no quotes
 EMPTY = re.compile(r"\W*|0(?:\.0)?|[Ff]alse|None")  # defaults that say nothing
-MADE = re.compile(r"^\w+\.\w+\(")  # by a function of a module: a pattern, a type
+MADE = re.compile(r"^\w+\.\w+\((?!\d+\))")  # by a function of a module: a pattern, a type
 VARIABLE = re.compile(r"\s*(?:export\s+)?let\b")  # what JavaScript assigns again
 
 
@@ -79,12 +79,13 @@ def _assignment(file: FileView, member: Member) -> str:
     """`NAME = 30` as written; nothing unless name and value are whole on the one line."""
     line = file.lines[member.line - 1] if member.line <= len(file.lines) else ""
     match = re.search(rf"(?<!\w){re.escape(member.name)}(?!\w)", line)
-    literal = LITERAL.search(member.value) and not MADE.search(member.value)
+    value = member.value.rpartition(" = ")[2]  # of a field, behind its type
+    literal = LITERAL.search(value) and not MADE.search(value)
     if match is None or VARIABLE.match(line) or not literal:
         return ""
-    end = line.find(member.value, match.end())
-    text = line[match.start() : end + len(member.value)] if end > 0 else ""
-    names_itself = re.search(rf"[\"']{re.escape(member.name)}[\"']", member.value)
+    end = line.find(value, match.end())
+    text = line[match.start() : end + len(value)] if end > 0 else ""
+    names_itself = re.search(rf"[\"']{re.escape(member.name)}[\"']", value)
     fits = quoting.is_provable(text) and len(text) <= MAX_VALUE and "``" not in text
     return text if fits and not names_itself else ""
 

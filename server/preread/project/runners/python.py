@@ -123,9 +123,8 @@ def django(target: Target) -> Command | None:
     for folder, path in nearest(target, "manage.py"):
         proof = line_with(target.tree, path, MANAGE)
         if proof and not _settings(target) and not _imports(target, target.test, "pytest"):
-            return Command(
-                "django", f"python manage.py test {_module(folder, target)}", proof, folder
-            )
+            files = (_module(folder, target),)
+            return Command("django", "python manage.py test", proof, folder, files=files)
     return None
 
 

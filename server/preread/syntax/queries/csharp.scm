@@ -11,6 +11,9 @@
 (delegate_declaration) @definition.type
 (method_declaration) @definition.method
 (constructor_declaration) @definition.method
+(property_declaration value: (arrow_expression_clause) @body) @definition.method
+(property_declaration
+  accessors: (accessor_list . (accessor_declaration body: (_))) @body) @definition.method
 (local_function_statement) @definition.function
 ((field_declaration
     (modifier) @_const
@@ -46,9 +49,9 @@
 (throw_expression (object_creation_expression type: (_) @exception)) @raise
 
 (enum_member_declaration name: (_) @name value: (_)? @value) @member.enum
-(property_declaration type: (_) @value name: (_) @name) @member.field
+(property_declaration type: (_) @value name: (_) @name value: (_)? @value) @member.field
 (field_declaration (variable_declaration
-  type: (_) @value (variable_declarator name: (_) @name))) @member.field
+  type: (_) @value (variable_declarator name: (_) @name (_)? @value))) @member.field
 
 ((method_declaration (attribute_list (attribute name: (_) @name))) @hook
   (#match? @name "^((OneTime)?(SetUp|TearDown)|(Test|Class|Assembly)(Initialize|Cleanup))$"))

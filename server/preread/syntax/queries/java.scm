@@ -39,14 +39,17 @@
 (lambda_expression) @block
 (class_body) @block
 
-(throw_statement (object_creation_expression type: (_) @exception)) @raise
+(throw_statement (object_creation_expression type: (_) @exception) @raise)
+((object_creation_expression type: (_) @exception) @raise
+  (#match? @exception "(Exception|Error)$"))
 
 (enum_constant name: (_) @name arguments: (_)? @value) @member.enum
 ((class_body (field_declaration
     declarator: (variable_declarator name: (_) @name value: (_)? @value)) @member.constant)
   (#match? @name "^[A-Z][A-Z0-9_]*$"))
 (class_body (field_declaration
-  type: (_) @value declarator: (variable_declarator name: (_) @name)) @member.field)
+  type: (_) @value
+  declarator: (variable_declarator name: (_) @name value: (_)? @value)) @member.field)
 
 ((method_declaration (modifiers [(marker_annotation name: (_) @name) (annotation name: (_) @name)]))
   @hook

@@ -67,7 +67,7 @@
 
 (enum_case name: (_) @name value: (_)? @value) @member.enum
 (property_declaration
-  type: (_)? @value (property_element name: (_) @name)) @member.field
+  type: (_)? @value (property_element name: (_) @name default_value: (_)? @value)) @member.field
 (property_promotion_parameter type: (_)? @value name: (_) @name) @member.field
 
 ((method_declaration
