@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from preread.builds.jobs import Job, Jobs
 from preread.daemon.background import Background
-from preread.errors import Cancelled, PrereadError, from_os_error
+from preread.errors import Cancelled, PrereadError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,14 +43,29 @@ def silent(folder: Path) -> PrereadError:
     )
 
 
+def no_room(folder: Path, error: OSError | RuntimeError) -> PrereadError:
+    """The error for a project if the system has no more threads or descriptors for it."""
+    why = (isinstance(error, OSError) and error.strerror) or str(error)
+    return PrereadError(
+        "E_READ",
+        f"The daemon has no room for {folder}: {why.lower()}.",
+        "Call again in a while: what projects use is released minutes after their last call.",
+        {"path": str(folder)},
+    )
+
+
 class ProjectLoop:
     """The thread of one project. Its methods are for the daemon's event loop."""
 
     def __init__(
-        self, root: Path, tasks: Background, notify: Callable[[Path, Job], object]
-    ) -> None:
-        """`notify` is called, in the project's loop, with each build that changed or ended."""
-        self._root, self._tasks, self._notify = root, tasks, notify
+        self, root: Path, tasks: Background, notify: Callable[[Path, Job], object],
+        on_idle: Callable[[], object] = lambda: None,
+    ) -> None:  # fmt: skip
+        """`notify` is called, in the project's loop, with each build that changed or ended.
+
+        `on_idle` is called when the thread ended because there was nothing to do for a while.
+        """
+        self._root, self._tasks, self._notify, self._on_idle = root, tasks, notify, on_idle
         self._home = asyncio.get_running_loop()
         self._thread: _Thread | None = None
         self._answers: set[asyncio.Future[Any]] = set()  # that callers wait for
@@ -107,7 +122,10 @@ class ProjectLoop:
 
     def _started(self) -> "_Thread":
         if self._thread is None or not self._thread.is_alive:
-            self._thread = _Thread(self._notify)
+            try:
+                self._thread = _Thread(self._notify)
+            except (OSError, RuntimeError) as error:
+                raise no_room(self._root, error) from error
         return self._thread
 
     def _is_full(self) -> bool:
@@ -124,15 +142,18 @@ class ProjectLoop:
     async def _watch_thread(self) -> None:
         """Ask the file system as long as calls run; end the thread when it is idle."""
         idle = 0.0
-        while idle < IDLE_SECONDS and self._thread is not None:
-            await anyio.sleep(PAUSE_SECONDS)
-            if self._answers or self._left or self.running():
-                idle = 0.0
-                await self._ask(self._thread)
-            else:
-                idle += PAUSE_SECONDS
-        self.end()
-        self._thread, self._is_watched = None, False
+        try:
+            while idle < IDLE_SECONDS and self._thread is not None:
+                await anyio.sleep(PAUSE_SECONDS)
+                if self._answers or self._left or self.running():
+                    idle = 0.0
+                    await self._ask(self._thread)
+                else:
+                    idle += PAUSE_SECONDS
+            self._on_idle()
+        finally:
+            self.end()
+            self._thread, self._is_watched = None, False
 
     async def _ask(self, thread: "_Thread") -> None:
         """Wait until the file system answers. If that takes too long, calls fail meanwhile."""
@@ -195,7 +216,7 @@ class _Thread:
     """A running thread, and the builds of its loop."""
 
     def __init__(self, notify: Callable[[Path, Job], object]) -> None:
-        """Raises PrereadError if the system has no more threads or descriptors."""
+        """Raises OSError without a free descriptor, RuntimeError without a free thread."""
         self.jobs = Jobs(notify=notify)
         self._asking = anyio.CapacityLimiter(1)  # not one of those that calls can use up
         started: Future[asyncio.AbstractEventLoop] = Future()
@@ -203,11 +224,8 @@ class _Thread:
         self._thread = threading.Thread(
             target=self._run, args=(started,), name="project", daemon=True
         )
-        try:
-            self._thread.start()
-            self.loop = started.result()
-        except OSError as error:
-            raise from_os_error(error) from error
+        self._thread.start()
+        self.loop = started.result()
 
     @property
     def is_alive(self) -> bool:
@@ -254,7 +272,12 @@ class Lookups:
                 raise silent(folder)
             found = self._running[folder] = Future()
             target, arguments = self._look, (folder, look, found)
-            threading.Thread(target=target, args=arguments, name="look", daemon=True).start()
+            thread = threading.Thread(target=target, args=arguments, name="look", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                del self._running[folder]
+                raise no_room(folder, error) from error
         answer: asyncio.Future[T] = asyncio.wrap_future(found)
         _ignore(answer)  # a caller may leave
         if await _answers(answer):

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -38,6 +39,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BACKLOG = 256
 GRACE_SECONDS, END_SECONDS = 3, 8.0  # to shut down: for running requests, in total
 THREADS_SECONDS = 1.0  # after that, for threads that are about to end
+DESCRIPTORS = 8192
 FIRST_GIVEN = 3  # descriptor of a service manager's first socket
 
 
@@ -81,6 +83,7 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
     """Serve until a signal. Raises E_DAEMON, E_WRITE."""
     check_certificate(listen)
     issuer = _issuer(listen)
+    _allow_descriptors()
     with alone(environ):
         found = given(environ) or opened(environ, listen)
         port = found.tcp.getsockname()[1] if found.tcp else 0
@@ -98,6 +101,15 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
         hangs = _hangs()
     if hangs:
         leave(0)  # the interpreter would wait for that thread
+
+
+def _allow_descriptors() -> None:
+    """Raise the limit of open files, which is often 1,024: each project in use takes a few."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):  # macOS may allow less than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _hangs() -> bool:

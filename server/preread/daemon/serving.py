@@ -185,7 +185,8 @@ class Serving:
 
     def namespace(self, root: Path) -> Namespace:
         if root not in self._namespaces:
-            loop = ProjectLoop(root, self.tasks, self._notify)
+            forget = partial(self._namespaces.pop, root, None)  # and what it keeps open
+            loop = ProjectLoop(root, self.tasks, self._notify, forget)
             hub = Hub(root, self.environ, self.tasks, loop)
             self._namespaces[root] = Namespace(root, loop, hub)
         return self._namespaces[root]
@@ -274,8 +275,8 @@ class Serving:
                         await handlers.subscribers.tell(event.news)
 
     def _notify(self, root: Path, job: Job) -> None:
-        namespace = self._namespaces[root]
-        namespace.loop.post(namespace.hub.tell, of_build(job))
+        if (namespace := self._namespaces.get(root)) is not None:
+            namespace.loop.post(namespace.hub.tell, of_build(job))
 
 
 class Around(Place):

@@ -1,0 +1,125 @@
+"""The thread of a project: it starts, ends when it is idle, and starts again."""
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+import psutil
+import pytest
+
+from _daemon import daemon
+from preread.builds.jobs import Jobs
+from preread.daemon import paths, project_loop
+from preread.daemon.background import Background
+from preread.daemon.project_loop import Lookups, ProjectLoop
+from preread.errors import PrereadError
+
+pytestmark = pytest.mark.anyio
+BOUND = 100.0  # seconds; the machine may be busy
+PROJECTS = 40
+PROGRAM = """
+import resource
+from preread.daemon import project_loop
+project_loop.IDLE_SECONDS = 2.0
+resource.setrlimit(resource.RLIMIT_NOFILE, (80, 4096))
+from preread.__main__ import main
+main()
+"""
+SEARCH = {"method": "knowledge.search", "params": {"query": "cart"}}
+
+
+@asynccontextmanager
+async def loop_of(root: Path) -> AsyncIterator[tuple[ProjectLoop, list[str]]]:
+    """A project's loop, and a list to which it adds a word each time it has been idle."""
+    idle: list[str] = []
+    async with anyio.create_task_group() as tasks:
+        loop = ProjectLoop(
+            root, Background(tasks), lambda _root, _job: None, lambda: idle.append("idle")
+        )
+        try:
+            with anyio.fail_after(BOUND):
+                yield loop, idle
+        finally:
+            loop.end()
+            tasks.cancel_scope.cancel()
+
+
+async def where(_jobs: Jobs) -> threading.Thread:
+    return threading.current_thread()
+
+
+@contextmanager
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The system has no more threads for projects."""
+    start = threading.Thread.start
+
+    def fail(thread: threading.Thread) -> None:
+        if thread.name in {"project", "look"}:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        yield
+
+
+async def test_it_ends_when_idle_and_the_next_call_starts_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_loop, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(project_loop, "PAUSE_SECONDS", 0.05)
+    async with loop_of(tmp_path) as (loop, idle):
+        first = await loop.run(where)
+        assert first is not threading.current_thread()
+
+        async def wait(_jobs: Jobs) -> threading.Thread:
+            await anyio.sleep(0.5)
+            return threading.current_thread()
+
+        assert await loop.run(wait) is first, "a call runs, so it is not idle"
+        while first.is_alive():  # noqa: ASYNC110 - threads set no event
+            await anyio.sleep(0.01)
+        assert idle == ["idle"]
+        second = await loop.run(where)
+        assert second is not first
+        assert second.is_alive()
+
+
+async def test_without_a_thread_for_it_a_call_says_so_and_a_later_one_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lookups = Lookups()
+    async with loop_of(tmp_path) as (loop, _):
+        with no_threads(monkeypatch):
+            for call in (lambda: loop.run(where), lambda: lookups.run(tmp_path, Path.is_dir)):
+                with pytest.raises(PrereadError, match=f"no room for {tmp_path}: can't") as error:
+                    await call()
+                assert error.value.code == "E_READ"
+        assert (await loop.run(where)).is_alive()
+        assert await lookups.run(tmp_path, Path.is_dir)
+
+
+async def test_many_projects_are_served_and_what_idle_ones_had_open_is_closed(
+    tmp_path: Path,
+) -> None:
+    """Each needs a loop and watches folders: more than the usual limit of descriptors allows."""
+    roots = [tmp_path / f"p{number}" for number in range(PROJECTS)]
+    for root in roots:
+        (root / ".project").mkdir(parents=True)
+    with daemon(tmp_path / "h", "--socket", program=("-c", PROGRAM)) as running:
+        process = psutil.Process(running.pid)
+        wire = httpx2.AsyncHTTPTransport(uds=paths.http_socket(running.environ))
+        async with httpx2.AsyncClient(transport=wire, base_url="http://x", timeout=BOUND) as client:
+            assert not (await client.get("/health")).is_error
+            before = process.num_fds()
+            for root in roots:
+                headers = {"preread-namespace": str(root)}
+                done = await client.post("/operation", json=SEARCH, headers=headers)
+                assert done.json().get("error") is None
+            with anyio.fail_after(BOUND):
+                # A few wait for the garbage collector.
+                while process.num_fds() > before + PROJECTS // 4:  # noqa: ASYNC110 - another process
+                    await anyio.sleep(0.1)
