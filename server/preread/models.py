@@ -249,6 +249,9 @@ class Manifest(Model):
         (),
         description="Ids of the facts that the build wrote, in their order; people added others.",
     )
+    fences: tuple[str, ...] | None = Field(
+        None, description="Ids of the fences that the build wrote; null if that is not known."
+    )
     replaced: dict[str, str] = Field(
         default_factory=dict,
         description="Ids of a build's facts, also without their numbers -> of what people made of "
