@@ -84,6 +84,18 @@ def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
     )
 
 
+def test_a_fence_that_moved_has_its_new_source_and_one_of_a_person_stays() -> None:
+    code = "## Example\nSource: {}\n```python\nlogin()\n```\n"
+    ours = "## Ours\nSource: a.py:9\n```\nours()\n```\n"
+    old = f"# Patterns: login\n\n{code.format('a.py:3-4')}\n{ours}"
+    draft = markdown.parse("patterns.md", "login", f"# Patterns: login\n{code.format('b.py:5-6')}")[
+        0
+    ]
+    keep = {fact_text.fence_id("patterns.md", ("ours()",))}
+    assert hand_edits.render_into(old, draft, keep) == old.replace("a.py:3-4", "b.py:5-6")
+    assert "ours" not in hand_edits.render_into(old, draft).lower()
+
+
 def test_json_that_git_merged_has_both_sides() -> None:
     text = """{
   "facts": [
@@ -315,6 +327,38 @@ def test_a_wrong_count_does_not_come_back_as_another_count(project: Path, cli: C
     after = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
     shapes = {(one["file"], fact_text.shape(one["text"])) for one in after}
     assert (fact["file"], fact_text.shape(fact["text"])) not in shapes
+
+
+def test_a_fence_that_a_person_added_survives_every_build(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    mine = "## Ours\nSource: login.py:3\n```python\nATTEMPTS = 5\n```\n"
+    path.write_text(f"{path.read_text()}\n{mine}")
+    for text in (LOGIN, f"#\n{LOGIN}", LOGIN):
+        (project / "login.py").write_text(text)
+        for arguments in ((), ("--force",)):
+            cli("load", "login", *arguments, cwd=project)
+            assert path.read_text().endswith(f"\n\n{mine}")
+
+
+def test_a_basename_is_understood_after_the_line_with_its_path_was_taken_out(
+    project: Path, cli: Cli
+) -> None:
+    path = file_of(project, "existing-tests.md")
+    more = "# Existing tests: login\n\n## Ours\n- A (tests/test_login.py:1)\n"
+    mine = "- B (test_login.py:1)\n\n## Code\nSource: test_login.py:1\n```\n{}\n```\n"
+    first = (project / "tests" / "test_login.py").read_text().split("\n")[0]
+    path.write_text(more + mine.format(first))
+    cli("load", "login", cwd=project)
+    text = path.read_text()
+    assert "- B (test_login.py:1)\n" in text
+    path.write_text(text.replace("- A (tests/test_login.py:1)\n", ""))
+    assert cli("check", "login", cwd=project).status == 0
+    assert cli("load", "login", "--force", "--json", cwd=project).json["warnings"] == []
+    text = path.read_text()
+    assert "- B (tests/test_login.py:1)\n" in text
+    assert text.count("- B (") == 1
+    assert cli("check", "login", cwd=project).status == 0
+    assert f"## Code\nSource: tests/test_login.py:1\n```\n{first}\n```\n" in text
 
 
 def share(project: Path) -> None:

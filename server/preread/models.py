@@ -251,6 +251,9 @@ class Manifest(Model):
         (),
         description="Ids of the facts that the build wrote, in order; all others are people's.",
     )
+    fences: tuple[str, ...] | None = Field(
+        None, description="Ids of the fences that the build wrote; null if that is not known."
+    )
     replaced: dict[str, str] = Field(
         default_factory=dict,
         description="Ids of a build's facts (also their lasting ids, without numbers) -> ids of "

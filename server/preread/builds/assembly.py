@@ -37,6 +37,7 @@ class Assembled:
     replaced: dict[str, str]  # ids of facts -> ids of a person's versions of them
     sought: dict[str, SpanMark]  # the content of the lines that unverified facts cited
     by_hand: tuple[str, ...]  # files that a person edited
+    fences: tuple[str, ...]  # ids of the fences that builds wrote
 
     @property
     def status(self) -> str:
@@ -83,7 +84,8 @@ def assemble(
     drafts = (*chosen.values(), *others)
     checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome)
     by_hand = _by_hand(plan)
-    texts = _texts(plan, checked.drafts, by_hand)
+    of_people = _fences_of_people(plan)
+    texts = _texts(plan, checked.drafts, by_hand, of_people)
     own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
     written = {draft.name for draft in checked.drafts if draft.facts}
     return Assembled(
@@ -98,6 +100,7 @@ def assemble(
         replaced=people.replaced,
         sought=_still_unverified(people.sought, checked),
         by_hand=tuple(name for name in by_hand if name in texts),
+        fences=tuple(sorted(_fences(checked.drafts) - of_people)),
     )
 
 
@@ -239,11 +242,32 @@ def _by_hand(plan: Plan) -> tuple[str, ...]:
     return tuple(name for name, text in texts if name in edited and text.strip())
 
 
-def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> dict[str, str]:
-    """The texts to publish."""
+def _fences_of_people(plan: Plan) -> set[str]:
+    """The ids of the fences in the published files that no build wrote, as far as it is known."""
+    found = plan.published
+    if found is None or found.manifest is None or found.manifest.fences is None:
+        return set()
+    feature = plan.request.feature
+    drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
+    return _fences(drafts) - {*found.manifest.fences}
+
+
+def _fences(drafts: Iterable[Draft]) -> set[str]:
+    return {
+        fact_text.fence_id(draft.name, fence.lines)
+        for draft in drafts
+        for section in draft.sections
+        for fence in section.fences
+    }
+
+
+def _texts(
+    plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str], fences: Collection[str]
+) -> dict[str, str]:
+    """The texts to publish; `fences` are people's, which stay where they are."""
     old = plan.published.texts if plan.published is not None else {}
     return {
-        draft.name: hand_edits.render_into(old[draft.name], draft)
+        draft.name: hand_edits.render_into(old[draft.name], draft, fences)
         if draft.name in by_hand
         else markdown.render(draft)
         for draft in drafts

@@ -233,6 +233,7 @@ def _manifest(
             verdict.fact.text for verdict in made.checked.verdicts if verdict.state == "unverified"
         ),
         facts=made.own_facts,
+        fences=made.fences,
         wordings=_wordings(plan, made),
         thin=evidence.thin,
         replaced=made.replaced,

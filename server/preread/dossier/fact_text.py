@@ -24,6 +24,11 @@ def fact_id(file: str, text: str) -> str:
     return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+def fence_id(file: str, lines: Iterable[str]) -> str:
+    """The id of a fence: 8 hex digits, from its file and text only."""
+    return fact_id(file, "\n".join(("```", *lines)))
+
+
 def lasting_id(file: str, text: str, cited: Iterable[str]) -> str:
     """An id that survives other numbers in the fact's text: from its shape and the cited files."""
     refs = map(sources.parse, cited)

@@ -1,6 +1,6 @@
 """Write a new draft into a file that a person edited, keeping its order and its other lines."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,11 +10,11 @@ from preread.models import Draft, Fact, Fence, Section
 Lines = dict[int, list[str]]  # number of an old line -> its new content
 
 
-def render_into(old: str, draft: Draft) -> str:
+def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     """The old text with the draft's facts: each on its old line, new ones at their section's end.
 
-    Facts and fences that the draft no longer has are left out. Parsing the result gives the draft's
-    facts.
+    Facts and fences that the draft no longer has are left out, except the fences to `keep`, by id.
+    Parsing the result gives the draft's facts.
     """
     before = markdown.parse(draft.name, draft.feature, old)[0]
     pairs = _pairs(before, draft)
@@ -25,7 +25,7 @@ def render_into(old: str, draft: Draft) -> str:
         lines[fact.line] = [] if now is None else lines[fact.line]
         if now is not None and (now.text, now.sources) != (fact.text, fact.sources):
             lines[fact.line] = [_bullet(now)]
-    for number in _dropped_fences(before, draft):
+    for number in _dropped_fences(before, draft, keep):
         lines[number] = []
     _move_headings(before, draft, pairs, lines)
     matched = {id(fact) for fact in pairs.values()}
@@ -77,23 +77,19 @@ def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
     return one[0] == other[0] and fact_text.shape(one[1].text) == fact_text.shape(other[1].text)
 
 
-def _dropped_fences(before: Draft, draft: Draft) -> Iterator[int]:
-    """The numbers of the lines of fences that the draft no longer has."""
-    kept = {item.lines for section in draft.sections for item in _fences(section)}
+def _dropped_fences(before: Draft, draft: Draft, keep: Container[str]) -> Iterator[int]:
+    """The numbers of the lines of fences that the draft no longer has, except those to `keep`."""
+    kept = {item.lines for section in draft.sections for item in section.fences}
     for section in before.sections:
-        for fence in _fences(section):
-            if fence.lines not in kept:
+        for fence in section.fences:
+            if fence.lines not in kept and fact_text.fence_id(draft.name, fence.lines) not in keep:
                 yield from range(fence.line, fence.line + len(fence.lines) + 2)
-
-
-def _fences(section: Section) -> Iterable[Fence]:
-    return (item for item in section.items if isinstance(item, Fence))
 
 
 def _is_new(item: Fact | Fence, before: Draft, matched: set[int]) -> bool:
     if isinstance(item, Fact):
         return id(item) not in matched
-    return all(item.lines != one.lines for section in before.sections for one in _fences(section))
+    return all(item.lines != one.lines for section in before.sections for one in section.fences)
 
 
 def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
@@ -130,13 +126,20 @@ def _drop_empty_sections(before: Draft, lines: Lines) -> None:
 
 
 def _with_full_paths(text: str, draft: Draft) -> str:
-    """The text with full paths in the facts that would otherwise be parsed with other sources.
+    """The text with full paths where facts or fences would be parsed with other sources.
 
     A basename relies on an earlier line with the full path, which may be gone or further down now.
     """
     expected: Sequence[Fact] = [fact for _, _, fact in markdown.all_facts([draft])]
     lines = text.split("\n")
-    for fact in markdown.parse(draft.name, draft.feature, text)[0].facts:
+    written = markdown.parse(draft.name, draft.feature, text)[0]
+    of_fences = {one.lines: section.source for section in draft.sections for one in section.fences}
+    for section in written.sections:
+        for fence in section.fences:
+            source = of_fences.get(fence.lines, section.source)
+            if source != section.source:
+                markdown.put_source(lines, section, source)
+    for fact in written.facts:
         same = [one for one in expected if one.text == fact.text]
         if same and all(one.sources != fact.sources for one in same):
             lines[fact.line - 1] = _bullet(same[0])

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from preread.dossier import anchors, brackets, fact_notes, sources
 from preread.dossier.basenames import FILE_KINDS, Paths
@@ -26,7 +27,9 @@ def heading_source(heading: str) -> str:
 class _Reader:
     """Reads one file in one pass over its lines."""
 
-    def __init__(self, name: str, feature: str, text: str, *, retired: bool) -> None:
+    def __init__(
+        self, name: str, feature: str, text: str, *, retired: bool, lost: Mapping[str, str]
+    ) -> None:
         self.name, self.feature = name, feature
         self.lines = [line.rstrip("\r") for line in text.split("\n")]
         self.is_dossier = name in BY_NAME
@@ -36,7 +39,7 @@ class _Reader:
         self.sections: list[Section] = []
         self.items: list[Fact | Fence] = []
         self.head = Section("", ())
-        self.paths = Paths()
+        self.paths = Paths(lost=lost)
 
     def problem(self, line: int, code_: str, message: str) -> None:
         self.problems.append(Problem(self.name, line, code_, message))
@@ -167,15 +170,45 @@ class _Reader:
 
 
 def parse(
-    name: str, feature: str, text: str, *, retired: bool = False
+    name: str,
+    feature: str,
+    text: str,
+    *,
+    retired: bool = False,
+    lost: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Draft, list[Problem]]:
     """Parse one file; returns its draft, and a problem for each line that breaks the format.
 
     In the project's knowledge, facts that were replaced or forgotten are skipped unless `retired`.
+    `lost`: the paths of basenames whose path the file does not have any more.
     """
-    reader = _Reader(name, feature, text.removeprefix("\ufeff"), retired=retired)
+    reader = _Reader(name, feature, text.removeprefix("\ufeff"), retired=retired, lost=lost)
     draft = reader.read()
     return draft, reader.problems
+
+
+def with_lost_paths(name: str, feature: str, text: str, lost: Mapping[str, str]) -> str:
+    """The text, with basenames written out whose path a person or a merge took out of the file."""
+    before = parse(name, feature, text)[0]
+    lines = text.split("\n")
+    for old, now in zip(
+        before.sections, parse(name, feature, text, lost=lost)[0].sections, strict=True
+    ):
+        if now.source != old.source:
+            put_source(lines, now, now.source)
+        for fact, whole in zip(old.facts, now.facts, strict=True):
+            if (fact.text, fact.sources) != (whole.text, whole.sources):
+                base = sources.parse(now.source) if now.source else None
+                lines[whole.line - 1] = _bullet(whole, base, Paths())
+    return "\n".join(lines)
+
+
+def put_source(lines: list[str], section: Section, source: str) -> None:
+    """Replace the `Source:` line of a section as it was read from these lines."""
+    first = min((item.line for item in section.items), default=len(lines) + 1)
+    for number in range(section.line, first - 1):
+        if lines[number].startswith("Source:"):
+            lines[number] = f"Source: {source}"
 
 
 def render(draft: Draft) -> str:

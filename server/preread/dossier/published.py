@@ -4,12 +4,14 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, ValidationError
 
+from preread.dossier import basenames, markdown
 from preread.errors import Unreadable
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, merged_json
@@ -172,11 +174,26 @@ def _snapshot(layout: Layout, feature: str) -> _Snapshot:
     if manifest is None and not found and not after:
         return _Snapshot(None, True, True, ())
     files = manifest.files if manifest else {}
-    edited = tuple(name for name, data in found.items() if files.get(name) != digest(data))
+    edited = _edited(found, manifest)
     is_consistent = not edited and files.keys() == found.keys()
-    texts = {name: text_of(data) for name, data in found.items()}
+    texts = _texts(layout, found, manifest, edited)
     state = (found, before, latest)
     return _Snapshot(Published(manifest, texts, edited), is_consistent, before == after, state)
+
+
+def _texts(
+    layout: Layout, found: Mapping[str, bytes], manifest: Manifest | None, edited: Iterable[str]
+) -> dict[str, str]:
+    """The texts of a dossier's files; of edited ones with the paths that were taken out."""
+    texts = {name: text_of(data) for name, data in found.items()}
+    if manifest is None or not edited:
+        return texts
+    lost = basenames.by_basename(manifest.spans)
+    lost = {name: path for name, path in lost.items() if not (layout.root / name).exists()}
+    whole = {
+        name: markdown.with_lost_paths(name, manifest.feature, texts[name], lost) for name in edited
+    }
+    return texts | whole
 
 
 def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
@@ -195,7 +212,15 @@ def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
 
 def read_texts(layout: Layout, feature: str) -> dict[str, str]:
     """The files that are in place now; requires the feature's lock."""
-    return {name: text_of(data) for name, data in _files(layout.dossier(feature), None).items()}
+    folder = layout.dossier(feature)
+    found = _files(folder, None)
+    manifest = parse_manifest(plain_bytes(folder / MANIFEST), feature)
+    return _texts(layout, found, manifest, _edited(found, manifest))
+
+
+def _edited(found: Mapping[str, bytes], manifest: Manifest | None) -> tuple[str, ...]:
+    files = manifest.files if manifest else {}
+    return tuple(name for name, data in found.items() if files.get(name) != digest(data))
 
 
 def read(layout: Layout, feature: str) -> Published | None:
