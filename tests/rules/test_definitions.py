@@ -233,15 +233,18 @@ def test_names_with_the_requests_words_are_listed_first(tmp_path: Path) -> None:
     assert "`LOGIN_LIMIT` :125" in second
 
 
-def test_after_ten_files_the_further_ones_are_only_named(tmp_path: Path) -> None:
+def test_files_after_the_first_ten_are_named_and_listed_if_there_is_room(tmp_path: Path) -> None:
     root = write(tmp_path, {f"src/m{n}.py": LOGIN.replace("user", str(n)) for n in range(30)})
     *detailed, likely, others = own(root, "definitions")
-    assert len({one.section for one in detailed}) == 10
+    sections = list(dict.fromkeys(one.section for one in detailed))
+    assert len(sections) == 16
     assert (likely.section, likely.text) == ("More files", "more files, the likeliest first")
     assert (others.section, others.text) == ("More files", "less likely files")
     assert (len(likely.sources), len(others.sources)) == (8, 10)
     named = {*likely.sources, *others.sources}
-    assert not {one.section for one in detailed} & named
+    assert {*sections} & named == {*sections[10:]}
+    scores = {one.section: one.score for one in detailed}
+    assert scores[sections[10]] < likely.score
 
 
 def test_a_feature_that_the_project_does_not_know_has_no_definitions(

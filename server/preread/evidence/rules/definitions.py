@@ -11,7 +11,7 @@ from preread.evidence.rule import Found, Rule
 from preread.evidence.view import FUNCTIONS, Definition, View, is_constructor
 from preread.syntax import Call, Symbol, enclosing
 
-MAX_FILES = 10
+MAX_FILES = 10  # of which names without a word of the request are listed, too
 TIER = 12  # names in one line of the plain outline
 TIERS_OF_FILE = 8
 UNRELATED = 0.1  # of the best definition's score: what has less only shares the file
@@ -34,7 +34,7 @@ SELF = frozenset({"self", "cls", "this"})
 def find(view: View) -> Iterator[Found]:
     """For each ranked file its main definitions in detail, then the names of the others."""
     details = {id(one): _detail(view, one) for one in view.mains}
-    for rank, file in enumerate(view.sources[:MAX_FILES]):
+    for rank, file in enumerate(view.sources):
         own = view.definitions_in(file)
         main = [one for one in own if details.get(id(one))]
         for one in sorted(main, key=lambda one: one.symbol.start):
@@ -55,7 +55,8 @@ def _tiers(view: View, rank: int, own: Sequence[Definition]) -> Iterator[Sequenc
     related = [one for one in own if one.score >= floor]
     others = [one for one in own if one.score < floor]
     yield from quoting.rows(related, TIER)[:TIERS_OF_FILE]
-    yield from quoting.rows(others, TIER)[: MAX_UNRELATED if rank < FIRST_FILES else 1]
+    lines = MAX_UNRELATED if rank < FIRST_FILES else rank < MAX_FILES
+    yield from quoting.rows(others, TIER)[:lines]
 
 
 def _tier_score(rank: int, number: int, best: float) -> float:
