@@ -352,3 +352,27 @@ def test_a_ruby_class_is_called_where_it_is_made(tmp_path: Path) -> None:
     said = texts(write(tmp_path, files), "definitions", "login-request")
     assert any("`LoginRequest` ← `LoginsController.new` app/logins.rb:3" in text for text in said)
     assert not any("→ `new`" in text for text in said)
+
+
+def test_a_bare_name_of_ruby_is_a_call_if_another_statement_follows(tmp_path: Path) -> None:
+    code = (
+        "class Login\n  before_save :fill_login\n\n  def start\n    check_login\n    clear_login\n"
+        "  end\n\n  def check_login\n    open_login?\n  end\n\n  def clear_login\n    1\n  end\n\n"
+        "  def open_login?\n    1\n  end\n\n  def fill_login\n    1\n  end\nend\n"
+    )
+    said = " ".join(texts(write(tmp_path, {"app/login.rb": code}), "definitions"))
+    assert "`Login.fill_login` ← `Login` app/login.rb:2" in said
+    assert "`Login.check_login` ← `Login.start` app/login.rb:5" in said
+    assert "`open_login?` ← `Login.check_login` app/login.rb:10" in said
+    assert "`Login.clear_login` ←" not in said  # it could be a variable
+
+
+def test_a_variable_of_a_test_does_not_name_the_method(tmp_path: Path) -> None:
+    mailer = "class LoginMailer\n  def user_login(name)\n    mail name\n  end\nend\n"
+    spec = (
+        "describe LoginMailer do\n  it 'has a login' do\n    user_login = build(:user_login)\n"
+        "    use user_login\n  end\n  it 'mails the login' do\n    LoginMailer.user_login('a')\n  end\nend\n"
+    )
+    root = write(tmp_path, {"app/login_mailer.rb": mailer, "spec/login_mailer_spec.rb": spec})
+    said = texts(root, "definitions")
+    assert any("`LoginMailer.user_login` (name); 1 test names it" in text for text in said)
