@@ -223,6 +223,8 @@ def _tests_naming(view: View, one: Definition) -> int:
     if not DISTINCTIVE.search(name) or len(view.defining(name)) > 1:
         return 0
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    if one.symbol.kind == "method":  # variables, keys and factories may have its name
+        whole = re.compile(rf"(?:[.>#]|::){re.escape(name)}(?!\w)|(?<!\w){re.escape(name)}\(")
     count = 0
     for path in view.candidates(name, ("test",))[:MAX_CANDIDATES]:
         file = view.any_file(path)
