@@ -362,8 +362,8 @@ def test_a_bare_name_of_ruby_is_a_call_if_another_statement_follows(tmp_path: Pa
     )
     said = " ".join(texts(write(tmp_path, {"app/login.rb": code}), "definitions"))
     assert "`Login.fill_login` ← `Login` app/login.rb:2" in said
-    assert "`Login.check_login` ← `Login.start` app/login.rb:5" in said
-    assert "`open_login?` ← `Login.check_login` app/login.rb:10" in said
+    assert "`Login.check_login` → `open_login?` :10 ← `Login.start` app/login.rb:5" in said
+    assert "`Login.open_login?` ← `Login.check_login` app/login.rb:10" in said
     assert "`Login.clear_login` ←" not in said  # it could be a variable
 
 

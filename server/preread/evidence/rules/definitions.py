@@ -95,7 +95,7 @@ def _detail(view: View, one: Definition) -> str:
 
 def _is_quotable(one: Definition) -> bool:
     """Whether `Class.name` reads as the check knows it: a dotted container with one name."""
-    return re.fullmatch(r"[\w.]+", one.full_name) is not None
+    return re.fullmatch(r"[\w.]+[?!]?", one.full_name) is not None
 
 
 def _constructor(one: Definition) -> Symbol | None:
@@ -133,12 +133,16 @@ def _calls(view: View, one: Definition) -> str:
     called: dict[str, int] = {}
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
         name = _called_name(call)
-        is_first = name != one.symbol.name and name.isidentifier() and name not in called
+        is_first = name != one.symbol.name and _is_name(name) and name not in called
         if is_first and not _is_foreign(view, one.file, call.callee):
             called[name] = call.line
     own = [(name, at) for name, at in called.items() if _is_ours(view, one, name)]
     best = sorted(own, key=lambda called: -view.relevance.of(called[0]))[:MAX_CALLS]
     return quoting.listed(sorted(best, key=lambda called: called[1]))
+
+
+def _is_name(text: str) -> bool:
+    return text.rstrip("?!").isidentifier()  # the last letter of some methods of Ruby
 
 
 def _is_ours(view: View, one: Definition, name: str) -> bool:
@@ -197,7 +201,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
         around = enclosing(view.outline(file.path), call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
-        if isinstance(around, Symbol) and around.name.isidentifier():
+        if isinstance(around, Symbol) and _is_name(around.name):
             name = quoting.qualified(around)
             if name not in seen:
                 seen.add(name)
