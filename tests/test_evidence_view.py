@@ -50,6 +50,16 @@ def test_the_main_definitions_are_those_that_the_feature_is_about(tmp_path: Path
     }
 
 
+def test_what_a_header_declares_counts_less_than_what_defines_it(tmp_path: Path) -> None:
+    header = "class Login {\n  bool check_login(int tries);\n  bool is_login();\n};\n"
+    code = "bool Login::check_login(int tries) {\n  return tries > 0;\n}\n"
+    root = write(tmp_path, {"src/login.h": header, "src/login.cc": code})
+    found = seen(root, lambda view: [(o.symbol.name, o.file.path) for o in view.mains])
+    assert ("check_login", "src/login.cc") in found
+    assert ("check_login", "src/login.h") not in found
+    assert ("is_login", "src/login.h") in found
+
+
 def test_there_are_only_so_many_main_definitions(tmp_path: Path) -> None:
     text = "\n\n".join(f"def login_{n}():\n    return {n}\n" for n in range(30))
     root = write(tmp_path, {"src/login.py": text})

@@ -489,6 +489,11 @@ class TestPlainRules:
         assert [call.callee for call in inside.calls] == calls
         assert [comment.text for comment in inside.comments] == comments
 
+    def test_a_field_that_is_named_type_defines_no_type(self) -> None:
+        text = "model Cart {\n  id          String\n  type        String @db.Char\n}\n"
+        found = outline("cart.prisma", text).symbols
+        assert [(one.name, one.start, one.end) for one in found] == [("Cart", 1, 4)]
+
     def test_headings_hold_their_sections(self) -> None:
         markdown = [
             (s.name, s.start, s.end, s.container)

@@ -35,3 +35,9 @@ def test_other_words_are_kept_apart(one: str, other: str) -> None:
 def test_the_parts_of_an_identifier_are_stemmed() -> None:
     assert words.stems("storeCookies") == words.stems("cookie_store")
     assert words.stems("größe") == {"größe"}
+
+
+def test_a_plural_of_capitals_is_one_word() -> None:
+    assert words.parts("listURLsOfAPIs") == ("list", "urls", "of", "apis")
+    assert words.parts("HTTPServer") == ("http", "server")
+    assert words.stems("userIDs") == words.stems("user_id")

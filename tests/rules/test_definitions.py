@@ -267,15 +267,18 @@ def test_names_with_the_requests_words_are_listed_first(tmp_path: Path) -> None:
     assert "`LOGIN_LIMIT` :125" in second
 
 
-def test_after_ten_files_the_further_ones_are_only_named(tmp_path: Path) -> None:
+def test_files_after_the_first_ten_are_named_and_listed_if_there_is_room(tmp_path: Path) -> None:
     root = write(tmp_path, {f"src/m{n}.py": LOGIN.replace("user", str(n)) for n in range(30)})
     *detailed, likely, others = own(root, "definitions")
-    assert len({one.section for one in detailed}) == 10
+    sections = list(dict.fromkeys(one.section for one in detailed))
+    assert len(sections) == 16
     assert (likely.section, likely.text) == ("More files", "more files, the likeliest first")
     assert (others.section, others.text) == ("More files", "less likely files")
     assert (len(likely.sources), len(others.sources)) == (8, 10)
     named = {*likely.sources, *others.sources}
-    assert not {one.section for one in detailed} & named
+    assert {*sections} & named == {*sections[10:]}
+    scores = {one.section: one.score for one in detailed}
+    assert scores[sections[10]] < likely.score
 
 
 def test_a_feature_that_the_project_does_not_know_has_no_definitions(
@@ -404,3 +407,27 @@ def test_a_property_with_code_is_a_definition(tmp_path: Path) -> None:
     told = texts(write(tmp_path, {"src/Login.cs": code}), "definitions")
     assert "`Cart.LoginCount` → `CountLogins` :3" in told
     assert not any("Size" in text for text in told)
+
+
+def test_a_bare_name_of_ruby_is_a_call_if_another_statement_follows(tmp_path: Path) -> None:
+    code = (
+        "class Login\n  before_save :fill_login\n\n  def start\n    check_login\n    clear_login\n"
+        "  end\n\n  def check_login\n    open_login?\n  end\n\n  def clear_login\n    1\n  end\n\n"
+        "  def open_login?\n    1\n  end\n\n  def fill_login\n    1\n  end\nend\n"
+    )
+    said = " ".join(texts(write(tmp_path, {"app/login.rb": code}), "definitions"))
+    assert "`Login.fill_login` ← `Login` app/login.rb:2" in said
+    assert "`Login.check_login` → `open_login?` :10 ← `Login.start` app/login.rb:5" in said
+    assert "`Login.open_login?` ← `Login.check_login` app/login.rb:10" in said
+    assert "`Login.clear_login` ←" not in said  # it could be a variable
+
+
+def test_a_variable_of_a_test_does_not_name_the_method(tmp_path: Path) -> None:
+    mailer = "class LoginMailer\n  def user_login(name)\n    mail name\n  end\nend\n"
+    spec = (
+        "describe LoginMailer do\n  it 'has a login' do\n    user_login = build(:user_login)\n"
+        "    use user_login\n  end\n  it 'mails the login' do\n    LoginMailer.user_login('a')\n  end\nend\n"
+    )
+    root = write(tmp_path, {"app/login_mailer.rb": mailer, "spec/login_mailer_spec.rb": spec})
+    said = texts(root, "definitions")
+    assert any("`LoginMailer.user_login` (name); 1 test names it" in text for text in said)

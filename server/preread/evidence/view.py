@@ -3,7 +3,7 @@
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the
 LONG = 100  # lines: what such a function is made of is listed, as of a composable or a plugin
 WRAPPED = 0.8  # of a type's lines: if one inner type has as many, the outer is its namespace
 NAMED_FLOOR = 0.35  # score of a file that is named though it has no word of the request
+DECLARED = 0.4  # of its score: what a header of C declares and another file defines
 PLAIN = frozenset({"constant", "type"})
 FUNCTIONS = frozenset({"function", "method", "component"})
 TESTED_SOURCES = 4  # sources whose own lines may contain tests
@@ -94,6 +95,10 @@ class View:
         out, but for that of long ones.
         """
         found = [one for file in self.sources for one in self._definitions_of(file)]
+        made = {one.full_name for one in found if not _is_declaration(one)}
+        declared = (one for one in found if _is_declaration(one) and one.full_name in made)
+        scores = {id(one): DECLARED * one.score for one in declared}
+        found = [replace(one, score=scores.get(id(one), one.score)) for one in found]
         return sorted(found, key=_by_score)
 
     def _definitions_of(self, file: FileView) -> Iterable[Definition]:
@@ -290,6 +295,12 @@ def _containing(cases: Iterable[Test]) -> Iterator[Test]:
 def _path_of(symbol: Symbol) -> str:
     """The name of a symbol behind the names of what it is defined in."""
     return f"{symbol.container}.{symbol.name}" if symbol.container else symbol.name
+
+
+def _is_declaration(one: Definition) -> bool:
+    """Whether it only declares a function: in C, a header does."""
+    text = one.file.span_text(one.symbol.start, one.symbol.end)
+    return one.symbol.kind in FUNCTIONS and text.endswith(";") and "{" not in text
 
 
 def _by_score(one: Definition) -> tuple[float, bool, str, int]:

@@ -13,7 +13,8 @@ IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{MAX_LENGTH - 1}}}|\$[\w$]{{1,{MAX_L
 _WORDS = bytes(
     c if chr(c) in "$_" or (c < 128 and chr(c).isalnum()) else ord(" ") for c in range(256)
 )
-WORD_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+# `URLs` is one word, `HTTPServer` two.
+WORD_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 TEST_MARK = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
 LETTERS = re.compile(r"[^\W\d_]+")
 # Without a cache of its own, a call holds the GIL throughout, so that threads can share it.

@@ -28,7 +28,7 @@ _MODIFIERS = (
 )
 _KINDS: dict[str, SymbolKind] = {
     **dict.fromkeys(
-        "class struct record actor object module namespace extension impl".split(), "class"
+        "class struct record actor object model module namespace extension impl".split(), "class"
     ),
     **dict.fromkeys("interface protocol trait".split(), "interface"),
     **dict.fromkeys(("enum", "enum class"), "enum"),
@@ -39,8 +39,8 @@ _KINDS: dict[str, SymbolKind] = {
 _NAME = r"(?P<name>[A-Za-z_][\w$]*[?!]?)"
 _KEYWORD_RULE = re.compile(
     rf"^[ \t]*{_MODIFIERS}(?P<key>enum class|class|struct|record|actor|object|module|namespace"
-    rf"|extension|impl|interface"
-    rf"|protocol|trait|enum|union|typealias|type|function|func|fun|fn|def)\s+"
+    rf"|extension|impl|interface|model"
+    rf"|protocol|trait|enum|union|typealias|type|function|func|fun|fn|def)[ \t]"
     rf"(?:self\.|\([^()]*\)\s+|<[^<>]*>\s+|[A-Za-z_][\w.<>?]*\.(?=[a-z_]\w*\())?&?{_NAME}"
 )
 # C-like: a type, a name, parameters, and a body that opens on this line or the next.

@@ -11,7 +11,7 @@ from preread.evidence.rule import Found, Rule
 from preread.evidence.view import FUNCTIONS, Definition, View, is_constructor
 from preread.syntax import Call, Symbol, enclosing
 
-MAX_FILES = 10
+MAX_FILES = 10  # of which names without a word of the request are listed, too
 TIER = 12  # names in one line of the plain outline
 TIERS_OF_FILE = 8
 UNRELATED = 0.1  # of the best definition's score: what has less only shares the file
@@ -37,7 +37,7 @@ Tier = Sequence[Definition]
 def find(view: View) -> Iterator[Found]:
     """For each ranked file its main definitions in detail, then the names of the others."""
     details = {id(one): _detail(view, one) for one in view.mains}
-    for rank, file in enumerate(view.sources[:MAX_FILES]):
+    for rank, file in enumerate(view.sources):
         own = view.definitions_in(file)
         main = [one for one in own if details.get(id(one))]
         for one in sorted(main, key=lambda one: one.symbol.start):
@@ -45,7 +45,7 @@ def find(view: View) -> Iterator[Found]:
             yield Found(details[id(one)], (one.cite,), score, file.path)
         others = [one for one in own if not details.get(id(one))]
         related, unrelated = _tiers(view, others)
-        few = MAX_UNRELATED if rank < FIRST_FILES else 1
+        few = MAX_UNRELATED if rank < FIRST_FILES else int(rank < MAX_FILES)
         for number, tier in enumerate((*related, *unrelated[:few])):
             score = _tier_score(rank, number, tier[0].score / view.best_score)
             yield Found(_outline(tier), (), score, file.path)
@@ -101,7 +101,7 @@ def _detail(view: View, one: Definition) -> str:
 
 def _is_quotable(one: Definition) -> bool:
     """Whether `Class.name` reads as the check knows it: a dotted container with one name."""
-    return re.fullmatch(r"[\w.]+", one.full_name) is not None
+    return re.fullmatch(r"[\w.]+[?!]?", one.full_name) is not None
 
 
 def _constructor(one: Definition) -> Symbol | None:
@@ -139,12 +139,16 @@ def _calls(view: View, one: Definition) -> str:
     called: dict[str, int] = {}
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
         name = _called_name(call)
-        is_first = name != one.symbol.name and name.isidentifier() and name not in called
+        is_first = name != one.symbol.name and _is_name(name) and name not in called
         if is_first and not _is_foreign(view, one.file, call.callee):
             called[name] = call.line
     own = [(name, at) for name, at in called.items() if _is_ours(view, one, name)]
     best = sorted(own, key=lambda called: -view.relevance.of(called[0]))[:MAX_CALLS]
     return quoting.listed(sorted(best, key=lambda called: called[1]))
+
+
+def _is_name(text: str) -> bool:
+    return text.rstrip("?!").isidentifier()  # the last letter of some methods of Ruby
 
 
 def _is_ours(view: View, one: Definition, name: str) -> bool:
@@ -206,7 +210,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
         around = enclosing(view.outline(file.path), call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
-        if isinstance(around, Symbol) and around.name.isidentifier():
+        if isinstance(around, Symbol) and _is_name(around.name):
             name = quoting.qualified(around)
             if name not in seen:
                 seen.add(name)
@@ -235,6 +239,8 @@ def _tests_naming(view: View, one: Definition) -> int:
     if len(candidates) > MAX_CANDIDATES:
         return 0
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    if one.symbol.kind == "method":  # variables, keys and factories may have its name
+        whole = re.compile(rf"(?:[.>#]|::){re.escape(name)}(?!\w)|(?<!\w){re.escape(name)}\(")
     count = 0
     for path in candidates:
         file = view.any_file(path)

@@ -13,7 +13,7 @@ from preread.syntax import Call
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; routes in one fact
 MAX_OTHERS = 3  # files that are read though they rank lower, for addresses with its words
-TABLE = re.compile(r"(?:^|/)(?:routes?|routing|routers?|urls)(?:/[^/]*|\.[^/]*)$")
+TABLE = re.compile(r"(?:^|/)(?:routes|routing|routers?|urls)(?:/[^/]*|\.[^/]*)$")
 RESOURCES = re.compile(r"resources? :\w+")  # Rails: several routes by one name
 MAX_LINES = 10  # from the beginning of a call to its address
 METHOD = r"(?:[A-Z]+ )?"  # Go: `mux.HandleFunc("GET /carts/{id}", show)`

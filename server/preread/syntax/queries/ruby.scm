@@ -55,6 +55,23 @@
 ;;; Inside
 
 (call method: (_) @name) @reference.call
+; A bare name is a call if another statement follows it, or by its last letter.
+([
+  (body_statement (identifier) @name @reference.call . (_))
+  (block_body (identifier) @name @reference.call . (_))
+  (then (identifier) @name @reference.call . (_))
+  (else (identifier) @name @reference.call . (_))])
+([
+  (_ condition: (identifier) @name @reference.call)
+  (binary (identifier) @name @reference.call)
+  (unary (identifier) @name @reference.call)
+  (body_statement (identifier) @name @reference.call .)
+  (then (identifier) @name @reference.call .)]
+  (#match? @name "[?!]$"))
+((call !receiver
+    method: (identifier) @_registers
+    arguments: (argument_list (simple_symbol) @name @reference.call))
+  (#match? @_registers "^(validate|(skip_)?(before|after|around)_\\w+)$"))
 (pair key: (_) @keyword)
 (string) @string
 (block) @block
