@@ -90,10 +90,10 @@ class Login
         ("login.go", "`LoginUser` (ctx, name, mail, o)"),
         ("login.ts", "`loginUser` (name, opts, done)"),
         ("login.rs", "`A.login_user` (name, count)"),
-        ("Login.java", "`Login.loginUser` (name, count)"),
+        ("Login.java", "`loginUser` (name, count)"),
         ("login.py", "`Login.login_user` (name, mail)"),
-        ("Login.cs", "`Login.LoginUser` (name, time, tries)"),
-        ("Login.php", "`Login.loginUser` (name, token, all)"),
+        ("Login.cs", "`LoginUser` (name, time, tries)"),
+        ("Login.php", "`loginUser` (name, token, all)"),
         ("login.cpp", "`login_user` (name, all, o)"),
     ],
 )
@@ -186,10 +186,7 @@ def test_a_method_that_two_classes_have_is_called_by_its_own_class_only(tmp_path
     root = write(tmp_path, {"src/login.py": code, "src/other.py": other})
     for name, line in (("A", 6), ("B", 14)):
         said = detail(root, f"Login{name}.login_open")
-        assert (
-            said == f"`Login{name}.login_open` (name) "
-            f"← `Login{name}.login_{name.lower()}` src/login.py:{line}"
-        )
+        assert said == f"`Login{name}.login_open` (name) ← `login_{name.lower()}` :{line}"
 
 
 def test_a_name_that_two_files_define_has_no_callers(tmp_path: Path) -> None:
@@ -353,7 +350,7 @@ def test_a_function_of_the_same_name_in_somebody_elses_module_is_not_called(tmp_
     assert detail(root, "quoteLogin") == "`quoteLogin` (name)"
     found = [one.text for one in own(root, "definitions", "stringify")]
     (told,) = [text for text in found if text.startswith("`stringify`")]
-    assert told == "`stringify` (name) ← `stringifyLogin` src/login.js:2"
+    assert told == "`stringify` (name) ← `stringifyLogin` :2"
 
 
 def test_calls_into_imported_modules_are_told_by_whose_they_are(tmp_path: Path) -> None:
@@ -416,9 +413,9 @@ def test_a_bare_name_of_ruby_is_a_call_if_another_statement_follows(tmp_path: Pa
         "  def open_login?\n    1\n  end\n\n  def fill_login\n    1\n  end\nend\n"
     )
     said = " ".join(texts(write(tmp_path, {"app/login.rb": code}), "definitions"))
-    assert "`Login.fill_login` ← `Login` app/login.rb:2" in said
-    assert "`Login.check_login` → `open_login?` :10 ← `Login.start` app/login.rb:5" in said
-    assert "`Login.open_login?` ← `Login.check_login` app/login.rb:10" in said
+    assert "`Login.fill_login` ← `Login` :2" in said
+    assert "`Login.check_login` → `open_login?` :10 ← `start` :5" in said
+    assert "`Login.open_login?` ← `check_login` :10" in said
     assert "`Login.clear_login` ←" not in said  # it could be a variable
 
 
@@ -431,3 +428,10 @@ def test_a_variable_of_a_test_does_not_name_the_method(tmp_path: Path) -> None:
     root = write(tmp_path, {"app/login_mailer.rb": mailer, "spec/login_mailer_spec.rb": spec})
     said = texts(root, "definitions")
     assert any("`LoginMailer.user_login` (name); 1 test names it" in text for text in said)
+
+
+def test_templates_take_no_places_of_sources_with_definitions(tmp_path: Path) -> None:
+    files = {f"views/login/{n}.php": "<p>login login</p>\n" for n in range(20)}
+    code = {f"src/m{n}.php": f"<?php\nfunction ask{n}() {{ return login(); }}\n" for n in range(4)}
+    sections = {one.section for one in own(write(tmp_path, files | code), "definitions")}
+    assert set(code) <= sections

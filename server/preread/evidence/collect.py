@@ -87,6 +87,11 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     further = {
         kind: _files(services, analyses, found[LIMITS[kind] :]) for kind, found in hits.items()
     }
+    sources = _files(services, analyses, read["files"])
+    # As many more sources as define nothing: templates and the like.
+    more = [one for one in further["files"] if one.outline.symbols]
+    more = more[: sum(not one.outline.symbols for one in sources)]
+    further["files"] = [one for one in further["files"] if one not in more]
     tests = sorted(read["tests"] + read["helpers"], key=lambda hit: (-hit.score, hit.path))
     view = View(
         services,
@@ -95,7 +100,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         query,
         analyses,
         Relevance(query, lookup.rarities),
-        sources=_files(services, analyses, read["files"]),
+        sources=[*sources, *more],
         tests=_files(services, analyses, tests),
         docs=_files(services, analyses, read["docs"]),
         hits={"files": read["files"], "tests": tests, "docs": read["docs"]},

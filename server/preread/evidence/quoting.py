@@ -77,7 +77,7 @@ def only_named(kind: str, paths: Sequence[str]) -> Iterator[Found]:
     if likely:
         yield Found(f"more {kind}, the likeliest first", likely, 0.75)
     if others:
-        yield Found(f"less likely {kind}", others, 0.45)
+        yield Found(f"less likely {kind}", others, 0.2)
 
 
 def is_provable(text: str) -> bool:

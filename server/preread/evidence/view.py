@@ -101,6 +101,11 @@ class View:
         found = [replace(one, score=scores.get(id(one), one.score)) for one in found]
         return sorted(found, key=_by_score)
 
+    @cached_property
+    def code(self) -> list[FileView]:
+        """The ranked sources that define anything, best first."""
+        return [file for file in self.sources if self.definitions_in(file)]
+
     def _definitions_of(self, file: FileView) -> Iterable[Definition]:
         tests = _TestCode(file.outline)
         symbols = [

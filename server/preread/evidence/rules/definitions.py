@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from preread.dossier.fact_text import code
@@ -37,7 +38,7 @@ Tier = Sequence[Definition]
 def find(view: View) -> Iterator[Found]:
     """For each ranked file its main definitions in detail, then the names of the others."""
     details = {id(one): _detail(view, one) for one in view.mains}
-    for rank, file in enumerate(view.sources):
+    for rank, file in enumerate(view.code):
         own = view.definitions_in(file)
         main = [one for one in own if details.get(id(one))]
         for one in sorted(main, key=lambda one: one.symbol.start):
@@ -52,8 +53,8 @@ def find(view: View) -> Iterator[Found]:
         if rank < FILLED_FILES:
             for tier in unrelated[few : few + FILLERS]:
                 yield Found(_outline(tier), (), 0.0, file.path)
-    bare = [file for file in view.sources[:MAX_FILES] if not view.definitions_in(file)]
-    further = (*bare, *view.sources[MAX_FILES:], *view.further["files"])
+    rest = [file for file in view.sources if file not in view.code[:MAX_FILES]]
+    further = (*rest, *view.further["files"])
     yield from quoting.only_named("files", view.worth_naming(further))
 
 
@@ -89,7 +90,8 @@ def _outline(tier: Tier) -> str:
 def _detail(view: View, one: Definition) -> str:
     """The details of a definition besides its name and line; may be empty."""
     kind = "class " if one.symbol.kind in {"class", "interface"} else ""
-    name = code(one.full_name if _is_quotable(one) else one.symbol.name)
+    is_alone = one.symbol.container == PurePosixPath(one.file.path).stem  # the heading says it
+    name = code(one.symbol.name if is_alone or not _is_quotable(one) else one.full_name)
     parts = [given] if (given := _parameters(one.file, _constructor(one) or one.symbol)) else []
     if one.symbol.kind in FUNCTIONS:
         parts += [f" → {calls}"] if (calls := _calls(view, one)) else []
@@ -195,7 +197,10 @@ def _callers(view: View, one: Definition) -> str:
     candidates = view.candidates(name, ("source",))
     for path in candidates[:MAX_CANDIDATES]:
         found += _callers_in(view, view.any_file(path), one)
-    shown = [quoting.anchored(c.name, c.line, quoting.path_of(c.path)) for c in found[:MAX_CALLERS]]
+    shown = [
+        quoting.anchored(c.name, c.line, c.path and quoting.path_of(c.path))
+        for c in found[:MAX_CALLERS]
+    ]
     number = "" if len(candidates) > MAX_CANDIDATES else f"{len(found) - MAX_CALLERS} "
     more = f" and {number}more" if len(found) > MAX_CALLERS else ""
     return ", ".join(shown) + more
@@ -211,10 +216,11 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
         if isinstance(around, Symbol) and _is_name(around.name):
-            name = quoting.qualified(around)
+            is_own = file.path == one.file.path  # the heading says where
+            name = around.name if is_own else quoting.qualified(around)
             if name not in seen:
                 seen.add(name)
-                yield _Caller(name, file.path, call.line)
+                yield _Caller(name, "" if is_own else file.path, call.line)
 
 
 def _called_name(call: Call) -> str:

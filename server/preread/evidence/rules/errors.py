@@ -28,7 +28,7 @@ class _Message(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """For each ranked file the messages of its errors, those of one kind together."""
-    for rank, file in enumerate(view.sources[:MAX_FILES]):
+    for rank, file in enumerate(view.code[:MAX_FILES]):
         kinds: dict[str, dict[str, _Message]] = defaultdict(dict)
         for raised in file.details.raises:
             texts = (raised.message, raised.exception, raised.within)

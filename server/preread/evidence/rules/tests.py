@@ -53,7 +53,8 @@ def _tiers(own: Sequence[Test], floor: float) -> Iterator[Sequence[Test]]:
     related = [one for one in own if one.score >= floor]
     others = [one for one in own if one.score < floor]
     yield from quoting.rows(related, TIER)[:TIERS_OF_FILE]
-    yield from quoting.rows(others, TIER)[:MAX_UNRELATED]
+    if len(others) <= len(related) or not related:
+        yield from quoting.rows(others, TIER)[:MAX_UNRELATED]
 
 
 def _is_quotable(one: Test) -> bool:

@@ -34,7 +34,7 @@ class _Absence(NamedTuple):
 def find(view: View) -> Iterator[Found]:
     """By file the definitions, then the members of families, then the messages."""
     said: set[str] = set()
-    for rank, file in enumerate(view.sources[:MAX_FILES]):
+    for rank, file in enumerate(view.code[:MAX_FILES]):
         score = 0.9 / (1 + 0.3 * rank)
         for own in (_definitions(view, file), _members(view, file), _messages(view, file)):
             if found := [one for one in own if one.name not in said]:

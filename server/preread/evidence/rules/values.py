@@ -25,7 +25,7 @@ VARIABLE = re.compile(r"\s*(?:export\s+)?let\b")  # what JavaScript assigns agai
 def find(view: View) -> Iterator[Found]:
     """The values of each ranked file: single ones in one fact, each family in one of its own."""
     used = _names_in_mains(view)
-    for rank, file in enumerate(view.sources[:MAX_FILES]):
+    for rank, file in enumerate(view.code[:MAX_FILES]):
         members = [one for one in file.details.members if not file.is_in_test(one.line)]
         single = [one for one in members if _is_worth(view, file, one, used)]
         yield from _single(view, file, rank, single)
