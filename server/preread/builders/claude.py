@@ -77,7 +77,7 @@ class _Run:
 
     def say(self, message: str) -> None:
         if self.is_delayed:
-            message = f"{message}; a static dossier is there in the meantime"
+            message = f"{message}; meanwhile, a dossier without it is available"
         passed, whole = time.monotonic() - self.begun, max(self.deadline - self.begun, 1e-3)
         done = 1 + PROGRESS_STEPS * min(1.0, passed / whole)
         self.services.progress.say(message, round(done, 3), 5)
