@@ -223,6 +223,10 @@ async def _locked_build(services: Services, request: Request) -> LoadReply:
 
 
 async def _look_up_or_build(services: Services, request: Request, called: float) -> LoadReply:
+    """Look up again under the lock; then refresh the published dossier, or build a new one.
+
+    A refresh does not change the description, so another one is added after it.
+    """
     stale, asked = None, request
     if not request.extend:
         lookup = await step(_look_again, services, request, called)

@@ -93,7 +93,7 @@ class Watcher:
     # -- by notification
 
     def _watch(self) -> None:
-        """Raises OSError when the system has no more watches."""
+        """Watch by notification. Raises OSError when the system has no more watches."""
         while not self.stop.is_set():
             folders = self._folders()
             with suppress(FileNotFoundError):  # a folder was deleted: list them again
