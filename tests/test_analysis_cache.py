@@ -121,7 +121,7 @@ def outline_of(root: Path, path: str) -> syntax.Outline:
     return db.use(asked.layout, work)
 
 
-def test_an_outline_is_made_once_and_garbage_is_made_anew(
+def test_an_outline_is_parsed_once_and_a_damaged_one_again(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found(root)
@@ -281,7 +281,7 @@ def test_a_log_is_asked_of_git_once(root: Path) -> None:
     assert log(root, "-n1", *FORMS)[1]
 
 
-def test_a_log_without_a_word_is_kept_too(root: Path) -> None:
+def test_an_empty_log_is_kept_too(root: Path) -> None:
     assert log(root, "--format=%s", "--", "absent.py") == ("", True)
     assert log(root, "--format=%s", "--", "absent.py") == ("", False)
 

@@ -40,12 +40,12 @@ def complaint(bullet: str) -> str:
         ),
     ],
 )
-def test_a_fact_without_sources_is_told_which_brackets_were_not_read(
+def test_a_fact_without_sources_is_reported_with_the_brackets_that_were_not_read(
     bullet: str, said: str
 ) -> None:
     assert complaint(bullet) == said
 
 
-def test_brackets_inside_a_path_or_an_absence_are_no_brackets() -> None:
+def test_brackets_inside_a_path_or_an_absence_do_not_delimit_sources() -> None:
     assert complaint('waits (absent:t/**~"f(x)") by `x`').startswith('; `(absent:t/**~"f(x)")`')
     assert complaint("waits (<a(b.py>:3) by `x`").startswith("; `(<a(b.py>:3)` is not read")

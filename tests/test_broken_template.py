@@ -37,7 +37,7 @@ def put(project: Path, template: str) -> None:
     ],
     ids=["unknown variable", "endless loop"],
 )
-def test_our_own_template_stands_in(
+def test_our_own_template_is_used_instead(
     claude: Path, api: MessagesAPI, tmp_path: Path, template: str, words: str
 ) -> None:
     scene = Scene(claude, api, tmp_path).make()

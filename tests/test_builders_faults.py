@@ -113,7 +113,7 @@ def test_every_recorded_stream_is_in_one_of_the_tables() -> None:
     "ended",
     [Ended(0, b"", "", 1.0), Ended(143, b"x", "lingered", 9.0), Ended(0, b"", "deadline", 9.0)],
 )
-def test_a_good_result_is_no_fault_however_the_program_exits(name: str, ended: Ended) -> None:
+def test_a_good_result_is_not_a_fault_whatever_the_exit_status(name: str, ended: Ended) -> None:
     assert faults.of_run(heard(name), ended) is None
 
 
@@ -588,7 +588,7 @@ def test_the_end_of_a_subscriptions_limit_is_known(run: Runs) -> None:
     assert run.service.requests[0].key == "Bearer sk-ant-oat01-scripted"
 
 
-def test_a_missing_service_is_given_up_early(run: Runs) -> None:
+def test_a_missing_service_is_given_up_on_early(run: Runs) -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
         nowhere = {

@@ -160,7 +160,7 @@ def test_waiting_is_explained_and_the_tries_are_counted() -> None:
     assert "turn 1: continues with claude-haiku-5-5" in told("fallback-model")[1]
 
 
-def test_an_error_message_of_the_program_is_no_turn_of_the_model() -> None:
+def test_an_error_message_of_the_program_is_not_a_turn_of_the_model() -> None:
     transcript, _ = told("not-logged-in")
     assert transcript.turns == 0
     assert transcript.failed
@@ -209,7 +209,9 @@ def test_the_end_of_a_limit_is_taken_from_the_event_that_refuses() -> None:
         ("Bash", {"command": "rm -rf /"}, "calls Bash"),
     ],
 )
-def test_a_call_reads_well(tool: str, arguments: dict[str, Any], said: str) -> None:
+def test_a_call_is_described_in_a_few_words(
+    tool: str, arguments: dict[str, Any], said: str
+) -> None:
     assert call(Transcript(PROJECT), tool, arguments) == f"turn 1: {said}"
 
 
@@ -397,14 +399,14 @@ def test_answers_of_servers_are_kept_up_to_a_bound_and_the_newest_are_dropped() 
     assert transcript.external[0].endswith("\nand a text")
 
 
-def test_an_answer_that_is_an_error_is_no_answer() -> None:
+def test_an_answer_that_is_an_error_is_not_kept() -> None:
     transcript = Transcript(PROJECT, ("tracker",))
     call(transcript, "mcp__tracker__get_issue", {})
     answer(transcript, "tracker://issue/7 not found", is_error=True)
     assert (transcript.external, transcript.answered) == ([], set())
 
 
-def test_a_result_without_its_call_is_no_answer() -> None:
+def test_a_result_without_its_call_is_ignored() -> None:
     transcript = Transcript(PROJECT, ("tracker",))
     answer(transcript, "tracker://issue/7", name="never-called")
     call(transcript, "Read", {"file_path": "a"})

@@ -143,10 +143,10 @@ def test_another_description_is_not_covered_and_white_space_does_not_count(root)
     assert why(root, Request(feature="login", description="log out")) == ""
 
 
-def test_a_new_description_alone_is_told_from_what_needs_a_build(root):
+def test_a_new_description_alone_is_distinguished_from_what_needs_a_build(root):
     build(root, "src/login.py:1-2")
     asked = Request(feature="login", description="log out")
-    assert look(root, asked).needs == "words"
+    assert look(root, asked).needs == "widen"
     assert look(root).needs == "nothing"
     assert look(root, asked.model_copy(update={"force": True})).needs == "build"
     assert look(root, asked.model_copy(update={"level": "full"})).needs == "build"

@@ -137,7 +137,7 @@ def test_an_invalid_fact_is_dropped_counted_and_reported_with_its_line(
     assert checked.spans.keys() == {"src/b.py:1"}
 
 
-def test_no_other_source_makes_up_for_an_absence_that_is_none(root: Path) -> None:
+def test_other_sources_do_not_make_up_for_an_absence_that_is_wrong(root: Path) -> None:
     absence = 'absent:t/**~"test_total"'
     checked = check(root, [draft(("no test of `alpha`", "src/b.py:1", absence))])
     assert codes(checked) == [(4, "E_SOURCE_PRESENT")]
@@ -181,7 +181,7 @@ def test_a_quote_elsewhere_in_a_cited_file_is_answered_with_its_lines(root: Path
     ]
 
 
-def test_a_bracket_in_mid_sentence_is_said_to_be_no_source(root: Path) -> None:
+def test_a_source_in_mid_sentence_gets_a_hint(root: Path) -> None:
     [said] = messages(root, "first `class Basket:` (src/a.py:3), then `alpha` (src/b.py:1)")
     why = "`(src/a.py:3)` is not read as a source in mid-sentence: move it to the end"
     assert said == f"`class Basket:` does not appear in any of its sources; {why}"

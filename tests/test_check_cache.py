@@ -103,9 +103,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }  # fmt: skip
 
 
-def test_a_dossier_is_looked_at_again_after_any_change_and_only_then(
-    cli: Cli, project: Path
-) -> None:
+def test_a_dossier_is_checked_again_after_any_change_and_only_then(cli: Cli, project: Path) -> None:
     until_kept(cli, project)
     for what, change in CHANGES.items():
         change(project)
@@ -115,7 +113,7 @@ def test_a_dossier_is_looked_at_again_after_any_change_and_only_then(
         until_kept(cli, project)
 
 
-def test_what_is_kept_of_a_look_may_be_damaged(cli: Cli, project: Path) -> None:
+def test_a_damaged_cached_check_is_ignored(cli: Cli, project: Path) -> None:
     known = until_kept(cli, project)
     for damage in ("found = '{'", "found = x'ff'", "found = '{\"facts\": {}}'", "level = 'x'",
                    "ticket = '../..'", "ticket = x'ff'", "mark = x'ff'"):  # fmt: skip

@@ -490,7 +490,7 @@ def test_anchors_are_written_once_and_read_back() -> None:
     "text",
     ["`a` default:30", "`ratio` 1:3", "`at` 12:30:00", "see `x`:12", "`a`, :12", "`a` :0", "a :12"],
 )
-def test_what_only_looks_like_an_anchor_is_text(text: str) -> None:
+def test_text_that_only_looks_like_an_anchor_is_text(text: str) -> None:
     draft, _ = markdown.parse(
         "codebase.md", "login", f"# Codebase: login\n\n## A\n- {text} (a.py:1)\n"
     )
@@ -498,7 +498,7 @@ def test_what_only_looks_like_an_anchor_is_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("heading", ["Values", "e.g. this", "<a.py>", "`a.py`", "src/no suffix"])
-def test_other_headings_are_no_sources(heading: str) -> None:
+def test_other_headings_are_not_sources(heading: str) -> None:
     assert markdown.heading_source(heading) == ""
 
 

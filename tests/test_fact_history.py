@@ -59,7 +59,7 @@ def fact(cli: Cli, root: Path, words: str) -> dict:
     return next(one for one in facts if words in one["text"])
 
 
-def test_a_refresh_is_told_as_what_moved_changed_and_is_gone(cli: Cli, root: Path) -> None:
+def test_a_refresh_reports_what_moved_changed_and_is_gone(cli: Cli, root: Path) -> None:
     first = diff(cli, root)
     assert {one["kind"] for one in first} == {"added"}
     assert {one["how"] for one in first} == {"built"}
@@ -183,7 +183,7 @@ def test_what_git_shows_does_not_depend_on_its_settings(cli: Cli, root: Path, se
             assert cli("impact", "--json", cwd=root).json == shown
 
 
-def test_lines_that_look_like_headings_of_a_diff_are_no_files(cli: Cli, root: Path) -> None:
+def test_lines_that_look_like_a_diffs_headings_are_not_files(cli: Cli, root: Path) -> None:
     path = root / "src" / "login.py"
     text = path.read_text()
     path.write_text("++ b/README.md\n" + text.replace('raise ValueError("no user")', "pass"))
@@ -207,7 +207,7 @@ def test_without_git_or_a_commit_the_history_says_what_is_missing(cli: Cli, tmp_
     assert "no commit 'HEAD'" in cli("impact", cwd=folder).err
 
 
-def test_a_torn_line_and_a_full_file_cost_nothing_but_old_events(
+def test_a_torn_line_and_a_full_file_lose_only_old_events(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from _files_project import services

@@ -75,7 +75,7 @@ def test_an_empty_query_lists_every_fact_in_the_order_of_the_files(root: Path) -
     ]
 
 
-def test_a_fact_is_found_with_all_that_is_known_of_it(root: Path) -> None:
+def test_a_fact_is_found_with_all_its_fields(root: Path) -> None:
     index(root)
     [found] = search(root, "address")
     assert found.model_dump(exclude={"confidence"}) == {
@@ -175,7 +175,7 @@ def test_a_file_changed_by_hand_is_seen_and_a_deleted_one_forgotten(root: Path) 
     assert len(texts(root)) == 4
 
 
-def test_a_file_that_did_not_change_is_not_judged_again(root: Path) -> None:
+def test_an_unchanged_file_is_not_checked_again(root: Path) -> None:
     index(root)
     judged = []
 
@@ -190,7 +190,7 @@ def test_a_file_that_did_not_change_is_not_judged_again(root: Path) -> None:
     assert judged == [("", ["knowledge.md"])]
 
 
-def test_a_deleted_index_is_made_again_with_the_same_facts(root: Path) -> None:
+def test_a_deleted_index_is_rebuilt_with_the_same_facts(root: Path) -> None:
     index(root)
     before = rows(root)
     services(root).layout.db.unlink()
@@ -199,7 +199,7 @@ def test_a_deleted_index_is_made_again_with_the_same_facts(root: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "head", "noise", "all", "no database"])
-def test_a_damaged_index_is_made_again_with_the_same_facts(root: Path, damage: str) -> None:
+def test_a_damaged_index_is_rebuilt_with_the_same_facts(root: Path, damage: str) -> None:
     index(root)
     before = rows(root)
     path = services(root).layout.db

@@ -122,7 +122,7 @@ def test_json_that_git_merged_has_both_sides() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"a"', "[" * 100, "{1 2", '{"a": }'])
-def test_what_is_no_json_even_so_is_refused(text: str) -> None:
+def test_what_is_not_json_even_then_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         merged_json.parse(text)
 
@@ -425,7 +425,7 @@ def deleted(reply: Ran) -> list[str]:
     return [one for one in reply.json["warnings"] if "back whose lines were deleted" in one]
 
 
-def test_a_line_that_a_person_took_out_is_back_with_a_word_and_wrong_keeps_it_out(
+def test_a_line_that_a_person_deleted_is_back_with_a_warning_and_wrong_keeps_it_out(
     project: Path, cli: Cli
 ) -> None:
     share(project)
@@ -532,7 +532,7 @@ def test_a_persons_fact_survives_the_loss_of_the_manifest(
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
 
 
-def test_the_history_tells_what_a_person_replaced(project: Path, cli: Cli) -> None:
+def test_the_history_shows_what_a_person_replaced(project: Path, cli: Cli) -> None:
     path, manifest = file_of(project, "patterns.md"), file_of(project, "manifest.json")
     path.write_text(path.read_text().replace("`login` in 3 of 3 tests:", "`login` in most tests:"))
     cli("load", "login", cwd=project)

@@ -71,7 +71,9 @@ async def test_a_busy_service_is_reported_early_and_the_model_s_dossier_comes_la
 
 
 @pytest.mark.anyio
-async def test_a_hiccup_is_waited_for(claude: Path, api: MessagesAPI, tmp_path: Path) -> None:
+async def test_a_short_failure_is_waited_out(
+    claude: Path, api: MessagesAPI, tmp_path: Path
+) -> None:
     project = small(tmp_path / "p")
     good = writing(STANDARD)
     api.play(lambda request: OVERLOADED if len(api.requests) <= 1 else good(request))

@@ -166,7 +166,7 @@ def test_ctrl_c_ends_the_child_and_leaves_the_published_dossier(scene: Scene) ->
     scene.assert_clean()
 
 
-def test_a_second_ctrl_c_leaves_at_once_and_the_clan_is_ended_without_us(scene: Scene) -> None:
+def test_a_second_ctrl_c_exits_at_once_and_the_child_s_processes_still_end(scene: Scene) -> None:
     before = scene.published()
     scene.fake.behave(STUBBORN)
     terminal = Terminal(scene.project, scene.env, *LOAD)
@@ -345,7 +345,7 @@ def by(number: int) -> Callable[[_mcp_process.Wire], Any]:
     [by_end_of_input, by(signal.SIGINT), by(signal.SIGTERM), by(signal.SIGKILL)],
     ids=["input", "SIGINT", "SIGTERM", "SIGKILL"],
 )
-async def test_the_end_of_the_server_ends_the_child_and_the_next_server_finds_no_remains(
+async def test_the_end_of_the_server_ends_the_child_and_leaves_nothing_behind(
     scene: Scene, behaviour: str, bound: float, end: Callable[[_mcp_process.Wire], Any]
 ) -> None:
     scene.fake.behave(behaviour)

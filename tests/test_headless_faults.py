@@ -271,7 +271,7 @@ def test_a_refusal_is_recognised_and_retried_where_that_may_help(
     assert_tried_again(project)
 
 
-def test_an_unresponsive_service_is_given_up_at_the_deadline(
+def test_an_unresponsive_service_is_given_up_on_at_the_deadline(
     project: Project, api: MessagesAPI
 ) -> None:
     api.play(lambda request: Hang())
@@ -446,7 +446,7 @@ NOISE = r"""
     """
 
 
-def test_noise_long_lines_and_a_flood_of_errors_are_lived_through(faked: Callable) -> None:
+def test_noise_long_lines_and_a_flood_of_errors_do_no_harm(faked: Callable) -> None:
     project, fake = faked(NOISE)
     built = project.load()
     assert built.said == ("ok", None)
@@ -590,7 +590,7 @@ def test_the_stubborn_fake_and_its_descendants_survive_as_intended(
                 os.kill(pid, signal.SIGKILL)
 
 
-def test_a_clan_that_ignores_signals_is_gone_ten_seconds_after_the_deadline(
+def test_processes_that_ignore_signals_are_gone_ten_seconds_after_the_deadline(
     faked: Callable,
 ) -> None:
     project, fake = faked(

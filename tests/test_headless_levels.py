@@ -252,9 +252,7 @@ def test_extend_says_what_is_wrong_before_it_runs_anything(claude, api, tmp_path
     assert not api.requests
 
 
-def test_an_extension_that_brings_nothing_leaves_the_dossier_and_its_people_alone(
-    claude, api, tmp_path
-):
+def test_an_extension_without_valid_facts_changes_nothing(claude, api, tmp_path):
     project, env = small(tmp_path / "p"), headless(claude, api, tmp_path)
     api.play(writing(STANDARD))
     load(project, env, "--level", "standard")

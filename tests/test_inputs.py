@@ -67,7 +67,7 @@ def test_missing_inputs_have_no_digest(root):
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_knowledge_that_is_no_file_is_named_in_each_reply(cli, tmp_path, make):
+def test_knowledge_that_is_not_a_file_is_named_in_each_reply(cli, tmp_path, make):
     project = small(tmp_path / "p")
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
     place = project / ".project/knowledge.md"

@@ -174,7 +174,7 @@ async def test_a_request_that_the_running_build_does_not_cover_waits_and_builds_
     assert waiting.reply.state == "built"
 
 
-async def test_a_call_that_waited_for_another_build_looks_again_first(services):
+async def test_a_call_that_waited_for_another_build_looks_up_again_first(services):
     first, second = Work(), Work()
     looks = Counter()
 
@@ -419,7 +419,7 @@ async def test_the_limit_is_the_setting_max_builds_unless_it_is_given(tmp_path):
 
 
 @pytest.mark.parametrize("waiting", [0, 2])
-async def test_so_many_builds_wait_as_the_setting_max_waiting_says(tmp_path, waiting):
+async def test_at_most_max_waiting_builds_wait(tmp_path, waiting):
     settings = Settings(max_builds=1, max_waiting=waiting)
     here, there = (
         Services(layout=Layout(tmp_path / name), settings=settings, environ={})

@@ -33,7 +33,7 @@ def test_a_path_without_a_known_suffix_has_no_language(path: str) -> None:
     assert language_of(path) is None
 
 
-def test_no_suffix_stands_in_two_rows() -> None:
+def test_no_suffix_is_in_two_rows() -> None:
     suffixes = [suffix for language in LANGUAGES for suffix in language.suffixes]
     assert len(suffixes) == len(set(suffixes))
 

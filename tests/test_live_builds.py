@@ -64,7 +64,7 @@ def journals(project: Path) -> list[Path]:
     return list(Layout(project).live_builds.iterdir())
 
 
-def test_a_build_is_followed_to_its_end_and_who_stops_following_leaves_it(
+def test_a_build_is_followed_to_its_end_and_not_affected_by_its_followers(
     project: Path, cli: Cli
 ) -> None:
     with held(project):
@@ -115,7 +115,7 @@ def test_a_build_of_another_process_is_cancelled(project: Path, cli: Cli) -> Non
 
 
 @pytest.mark.anyio
-async def test_a_build_of_a_server_is_cancelled_by_a_command_and_the_server_goes_on(
+async def test_a_command_cancels_a_server_s_build_and_the_server_keeps_running(
     project: Path,
 ) -> None:
     replies: list[Any] = []
@@ -176,7 +176,7 @@ def test_the_build_of_a_killed_process_has_ended_and_the_next_one_forgets_it(
     assert journals(project) == []
 
 
-def test_a_journal_is_not_believed_and_no_process_of_a_used_number_is_taken_for_a_build(
+def test_a_forged_journal_and_a_reused_process_id_are_not_taken_for_a_build(
     project: Path, cli: Cli, tmp_path: Path
 ) -> None:
     folder = Layout(project).live_builds
@@ -214,7 +214,7 @@ def test_a_journal_is_not_believed_and_no_process_of_a_used_number_is_taken_for_
     assert used.exists()
 
 
-def test_a_journal_without_a_line_belongs_to_the_process_that_its_name_tells(
+def test_a_journal_without_a_line_belongs_to_the_process_in_its_name(
     project: Path, cli: Cli
 ) -> None:
     folder = Layout(project).live_builds

@@ -144,7 +144,7 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("way", REPLIES)
-def test_what_was_replied_decides(scene: Scene, way: str) -> None:
+def test_the_recorded_reply_of_a_call_decides(scene: Scene, way: str) -> None:
     transcript = Transcript(scene.root.parent / "t.jsonl")
     result, failed, then = REPLIES[way]
     transcript.call(result, failed=failed)
@@ -174,7 +174,7 @@ def test_only_the_last_call_for_the_feature_counts(scene: Scene) -> None:
     assert kind(write(scene, transcript.path)) == "let through"
 
 
-def test_a_text_that_mentions_a_failed_call_is_none(scene: Scene) -> None:
+def test_a_text_that_mentions_a_failed_call_is_not_one(scene: Scene) -> None:
     transcript = Transcript(scene.root.parent / "t.jsonl")
     transcript.write("user", {"type": "text", "text": ERRORS["no such tool"]})
     transcript.write("assistant", {"type": "text", "text": f"{TOOL} failed"})

@@ -56,9 +56,7 @@ def recall(cli: Cli, project: Path, topic: str, mode: str, **environ: str) -> di
     return dict(done.json)
 
 
-def test_what_says_the_same_in_other_words_is_found_by_meaning_only(
-    project: Path, cli: Cli
-) -> None:
+def test_other_words_for_the_same_are_found_by_meaning_only(project: Path, cli: Cli) -> None:
     for query, key in QUERIES.items():
         found = recall(cli, project, query, "meaning")
         assert found["used"] == "meaning"

@@ -109,7 +109,9 @@ def plain(value: Any) -> Any:
 # -- every operation, through every face
 
 
-async def test_a_life_of_remembered_facts(call: Call, project: Path) -> None:
+async def test_remembered_facts_are_recalled_replaced_and_forgotten(
+    call: Call, project: Path
+) -> None:
     async def run(method: str, /, **params: Any) -> dict[str, Any]:
         reply = plain(await call(state(method, **params)))
         assert "error" not in reply, reply["error"]
@@ -336,7 +338,7 @@ async def test_what_is_personal_is_recalled_and_stays_out_of_git_and_dossiers(
     assert "favourite" not in shown["text"]
 
 
-async def test_a_project_that_preread_has_not_set_up_is_told_that_git_ignores_it(
+async def test_remembering_in_a_project_without_init_warns_that_git_ignores_it(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, {"a.py": "x = 1\n"})
@@ -374,7 +376,7 @@ async def test_what_is_remembered_is_a_lead_for_the_model(project: Path) -> None
     assert lead.sources[0].startswith("said:")
 
 
-async def test_nobody_s_word_is_no_source_in_a_dossier(project: Path) -> None:
+async def test_a_said_source_in_a_dossier_needs_the_fact_in_the_knowledge(project: Path) -> None:
     await done(project, "context.load", feature="checkout")
     path = Layout(project).dossier("checkout") / "patterns.md"
     path.write_text(path.read_text() + "- invented (said:ada@2026-11-22)\n")
@@ -531,7 +533,7 @@ class Changing(Person):
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_a_yes_keeps_only_what_was_shown(mode: str, logged: Path) -> None:
+async def test_saying_yes_keeps_only_what_was_shown(mode: str, logged: Path) -> None:
     person = Changing(Layout(logged).run_log("checkout"))
     async with connect(logged, mode, ENVIRON, person=person) as client:
         await client.call_tool("context_operation", CAPTURE)
@@ -541,7 +543,7 @@ async def test_a_yes_keeps_only_what_was_shown(mode: str, logged: Path) -> None:
     assert len(person.asked) == (1 if mode == "legacy" else 2)
 
 
-async def test_a_log_that_is_not_finished_teaches_nothing(logged: Path) -> None:
+async def test_nothing_is_captured_from_an_unfinished_log(logged: Path) -> None:
     path = Layout(logged).run_log("checkout")
     path.write_text(LOG.replace("- run:r1 passed", "- run:r1 failed"))
     failed = await answer(logged, state("capture", feature="checkout"))

@@ -71,7 +71,7 @@ def test_splitting_a_line_loses_nothing_and_ends(text: str) -> None:
 # -- what others read
 
 
-def test_comments_at_the_end_of_a_line_are_no_part_of_its_fact() -> None:
+def test_comments_at_the_end_of_a_line_are_not_part_of_its_fact() -> None:
     assert texts(OURS) == ["whole cents everywhere", "round once", "never sleep"]
     inside = (
         "# Knowledge\n\n## X\n- templates use `<!-- x -->` there (a.html:1) <!-- id: 0123abcd -->\n"
@@ -79,7 +79,7 @@ def test_comments_at_the_end_of_a_line_are_no_part_of_its_fact() -> None:
     assert texts(inside) == ["templates use `<!-- x -->` there"]
 
 
-def test_in_a_dossier_a_comment_at_the_end_of_a_line_is_no_source() -> None:
+def test_in_a_dossier_a_comment_at_the_end_of_a_line_is_not_a_source() -> None:
     text = "# Patterns: a\n\n## X\n- y (a.py:1) <!-- id: 0123abcd -->\n"
     problems = markdown.parse("patterns.md", "a", text)[1]
     assert [problem.code for problem in problems] == ["E_FACT_SOURCE"]
@@ -128,7 +128,7 @@ def test_a_file_begins_with_its_title(text: str | None) -> None:
     assert book.text.endswith("-->\n")
 
 
-def test_line_ends_of_windows_and_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
+def test_windows_line_endings_and_bytes_that_are_not_text_stay(tmp_path: Path) -> None:
     root = write(tmp_path, {"src/money.py": "a\nb\n"})
     path = root / ".project" / "knowledge.md"
     path.parent.mkdir()
@@ -158,7 +158,7 @@ def test_a_short_path_keeps_its_meaning_when_a_new_line_makes_it_ambiguous() -> 
     assert book.find("of the root").sources == ("a.py:9",)
 
 
-def test_a_code_block_that_is_never_closed_would_hide_a_new_fact() -> None:
+def test_a_new_fact_after_an_unclosed_code_block_is_refused() -> None:
     with pytest.raises(PrereadError) as caught:
         added("# Knowledge\n\n## A\nSource: a.py\n```\nx\n", "new")
     assert caught.value.code == "E_REMEMBER"
@@ -240,7 +240,7 @@ def branches(tmp_path: Path, ours: Book, theirs: Book, base: str) -> str:
     return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
 
-def test_both_branches_facts_are_there_after_a_union_and_each_with_its_note(tmp_path: Path) -> None:
+def test_a_union_merge_keeps_both_branches_facts_and_notes(tmp_path: Path) -> None:
     ours, theirs = added(OURS, "one", "two"), added(OURS, "three", collection="Tests")
     theirs.add("Money", "four", SAID, NOTE | {"by": "eve"})
     merged = Book(branches(tmp_path, ours, theirs, OURS))
@@ -310,7 +310,7 @@ def test_a_link_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
     assert (target.read_text(), layout.knowledge.is_symlink()) == (OURS, True)
 
 
-def test_a_change_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
+def test_an_edit_without_a_change_writes_nothing(tmp_path: Path) -> None:
     layout = services(tmp_path).layout
     files.edit(layout, lambda book: book.find("x"), personal=False)
     assert not layout.knowledge.exists()

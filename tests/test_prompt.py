@@ -355,7 +355,7 @@ def test_files_tests_and_documents_are_places_without_reasons(tmp_path: Path) ->
     assert own.index("Documents about the feature") < own.index("Its tests") < own.index("Its code")
 
 
-def test_a_commit_comes_with_its_message_and_the_two_lines_that_tell_most(tmp_path: Path) -> None:
+def test_a_commit_comes_with_its_message_and_its_most_telling_change(tmp_path: Path) -> None:
     before = "import os\n\ndef pay(cart):\n    limit = 3\n    return cart.sum() * 2\n"
     commit(tmp_path, {"src/a.py": before, "docs/a.md": "limit is 3\n"}, "Begin")
     sha = commit(
@@ -378,7 +378,7 @@ def test_a_commit_comes_with_its_message_and_the_two_lines_that_tell_most(tmp_pa
     assert [one.state for one in check(tmp_path, [draft(*facts)]).verdicts] == ["quoted"] * 2
 
 
-def test_a_line_that_was_only_laid_out_anew_does_not_stand_for_a_commit(tmp_path: Path) -> None:
+def test_a_line_that_was_only_reformatted_is_not_a_commits_telling_change(tmp_path: Path) -> None:
     before = "def pay(cart):\n    total = charge(cart)\n    check(cart)\n"
     commit(tmp_path, {"src/a.py": before}, "Begin")
     after = before.replace("charge(cart)", "charge(cart);").replace("check(", "verify(")

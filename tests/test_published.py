@@ -88,7 +88,7 @@ def test_an_added_dossier_file_is_listed_and_other_files_are_not(work, folder):
     assert set(found.texts) == {*BASIC, "failures.md", "requirements.md"}
 
 
-def test_a_file_that_a_person_removed_is_not_there(work, folder):
+def test_a_file_that_a_person_removed_counts_as_missing(work, folder):
     (folder / "failures.md").unlink()
     found = published.read(work.layout, "login")
     assert set(found.texts) == set(BASIC)
@@ -109,7 +109,7 @@ def test_only_plain_files_are_part_of_a_dossier(work, folder, kind):
     assert found.manifest.recipe == "one"
 
 
-def test_a_dossier_that_is_a_link_is_not_there(work, folder):
+def test_a_dossier_that_is_a_link_counts_as_missing(work, folder):
     work.layout.dossier("alias").symlink_to(folder)
     assert published.read(work.layout, "alias") is None
     assert published.features(work.layout) == ["login"]

@@ -52,7 +52,7 @@ def test_there_and_back_again_gives_the_same_bytes(scene, api):
     assert len(sessions(api)) == 1
 
 
-def test_what_a_model_said_is_back_with_the_code_that_it_was_about(scene, api):
+def test_a_models_fact_is_back_when_its_code_is_back(scene, api):
     before = scene.texts
     put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
     scene.load(rebuild_after=1)
@@ -193,7 +193,7 @@ def blamed(scene, text):
     return found
 
 
-def test_blame_tells_what_a_model_wrote_from_what_rules_and_people_did(scene):
+def test_blame_distinguishes_models_rules_and_people(scene):
     first = git(scene.project, "rev-parse", "HEAD").strip()[:12]
     put(scene, "login.py", SHIFTED)
     git(scene.project, "commit", "-qam", "a comment")

@@ -10,7 +10,7 @@ from _files_project import program, program_environ
 SAMPLE = os.environ.get("PREREAD_TEST_FAULTS", "2")  # points of each scene; 0: all of them
 
 
-def test_no_fault_leaves_a_mix_or_something_over_or_stops_the_next_run(tmp_path: Path) -> None:
+def test_no_fault_leaves_mixed_files_or_leftovers_or_stops_the_next_run(tmp_path: Path) -> None:
     command = program(Path(__file__).parent / "_refresh_faults.py", tmp_path, SAMPLE)
     done = subprocess.run(
         command, env=program_environ(), capture_output=True, text=True, check=False

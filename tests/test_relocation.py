@@ -257,7 +257,7 @@ def test_files_of_a_folder_that_moved_and_changed_are_not_mistaken_for_each_othe
         assert relocated(root, record) == now, source
 
 
-def test_two_files_with_the_same_definition_are_no_single_match(root):
+def test_two_files_with_the_same_definition_are_not_a_single_match(root):
     record = cited(root, "shop/cart.py:13")
     (root / "shop/cart.py").unlink()
     write(root, {"shop/one.py": SHOP, "shop/two.py": SHOP})

@@ -153,14 +153,14 @@ def test_a_dossier_that_came_with_the_repository_is_counted_from_its_files(proje
     assert (reply.stats.facts, reply.stats.tokens) == (first.stats.facts, first.stats.tokens)
 
 
-def test_a_feature_of_which_nothing_is_known_asks_for_more_words(project: Path) -> None:
+def test_a_dossier_without_facts_asks_for_a_longer_description(project: Path) -> None:
     reply = build(project, "zeppelin")
     assert reply.status == "ok"
     assert any("zeppelin" in warning and "description" in warning for warning in reply.warnings)
     assert "No facts found." in reply.dossier
 
 
-def test_a_fallback_says_so_and_why(project: Path) -> None:
+def test_a_fallback_is_reported_with_its_reason(project: Path) -> None:
     deeper = request("checkout").model_copy(update={"force": True, "level": "full"})
     reply = anyio.run(pipeline.build, services(project), deeper)
     assert reply.status == "degraded"

@@ -68,7 +68,7 @@ async def test_two_servers_see_and_tell_each_other(project: Path, era: str) -> N
         assert (await call(one, "hear"))["result"]["messages"] == []
 
 
-async def test_both_that_write_the_same_file_are_told_once(project: Path) -> None:
+async def test_both_sessions_that_write_the_same_file_are_told_once(project: Path) -> None:
     async with (
         connect(project, "legacy", ENVIRON) as one,
         connect(project, "legacy", ENVIRON) as two,
@@ -130,7 +130,7 @@ def identity_of(state: dict) -> str:
     return str(state["result"]["session"]["id"])
 
 
-def test_a_wrong_recipient_is_an_error_that_names_who_is_there(project: Path, cli: Cli) -> None:
+def test_a_wrong_recipient_is_an_error_that_lists_the_sessions(project: Path, cli: Cli) -> None:
     done = cli("call", "session.register", '{"name": "me"}', cwd=project)
     assert done.status == 0, done
     done = cli("say", "x", "--to", "nobody", cwd=project)

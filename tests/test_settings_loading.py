@@ -61,9 +61,7 @@ def test_each_broken_setting_has_a_warning(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("data", [b"max_facts = 1 # \xff", b"[" * 5000, b"a = " + b"[" * 3000])
-def test_a_file_without_a_valid_line_is_as_if_it_were_not_there(
-    layout: Layout, data: bytes
-) -> None:
+def test_a_file_without_a_valid_line_leaves_only_defaults(layout: Layout, data: bytes) -> None:
     layout.config.write_bytes(data)
     found = settings_loading.load_repaired(layout, {})
     assert found.model_dump() == settings.Settings(claude="off").model_dump()

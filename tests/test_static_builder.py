@@ -439,7 +439,7 @@ def test_the_summary_points_to_what_is_urgent_and_repeats_only_the_command(shop:
     assert any(one.text.startswith(command.text) for one in found.findings if one.rule == "run")
 
 
-def test_a_finding_that_quotes_nothing_is_no_pointer() -> None:
+def test_a_finding_without_a_quote_is_not_linked_in_the_summary() -> None:
     first = finding("says `this_name`", "failures.md", "Failing", rule="failing")
     plain = finding("says nothing", "anti-patterns.md", "Reverted", rule="reverts")
     [pointer] = drafts_of(first, plain)["summary.md"].facts
@@ -450,7 +450,7 @@ def test_a_summary_has_no_command_where_none_is_known() -> None:
     assert drafts_of()["summary.md"].sections == ()
 
 
-def test_a_feature_that_the_project_does_not_know_reads_honestly(tmp_path: Path) -> None:
+def test_a_dossier_of_an_unknown_feature_says_so(tmp_path: Path) -> None:
     texts = build(write(tmp_path, SMALL), "kubernetes")
     assert "the project does not mention `kubernetes`" in texts["summary.md"]
     assert texts["codebase.md"] == "# Codebase: kubernetes\n\nNo facts found.\n"

@@ -215,9 +215,7 @@ def test_what_was_opened_with_a_token_that_is_revoked_ends(running: Daemon, root
             followed.next("the end")
 
 
-def test_who_follows_a_project_that_is_closed_again_hears_no_more(
-    running: Daemon, tmp_path: Path
-) -> None:
+def test_followers_of_a_closed_project_get_no_more_events(running: Daemon, tmp_path: Path) -> None:
     (tmp_path / "closed" / ".project").mkdir(parents=True)
     running.allow(tmp_path / "closed")
     token = shared_token()

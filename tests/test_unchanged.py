@@ -70,7 +70,7 @@ def settled(client: Client) -> None:
         client.knowledge.query(kinds=("fact", "file", "symbol", "commit"))
 
 
-def test_without_a_change_the_files_are_not_looked_at(root: Path, looks: Looks) -> None:
+def test_without_a_change_the_files_are_not_checked(root: Path, looks: Looks) -> None:
     write(root, {".project/.state/other.json": "{}"})
     with Client(root) as client:
         settled(client)
@@ -156,7 +156,7 @@ def test_a_new_collection_of_knowledge_and_a_first_dossier_are_found(tmp_path: P
         assert len(client.knowledge.search("gamma").facts) == 3
 
 
-def test_the_graph_follows_the_code_and_the_commits(root: Path) -> None:
+def test_the_graph_keeps_up_with_the_code_and_the_commits(root: Path) -> None:
     def names(client: Client, kind: str) -> set[str]:
         found = client.knowledge.query(kinds=(kind,)).nodes  # type: ignore[arg-type]
         return {one.name for one in found}
@@ -176,7 +176,7 @@ def test_the_graph_follows_the_code_and_the_commits(root: Path) -> None:
         assert names(client, "symbol") == set()
 
 
-def test_an_index_that_another_process_is_making_again_is_not_taken_for_current(root: Path) -> None:
+def test_an_index_that_another_process_is_rebuilding_does_not_count_as_current(root: Path) -> None:
     with Client(root) as client:
         settled(client)
         command = [sys.executable, "-m", "preread", "call", "knowledge.index", '{"afresh": true}']
@@ -184,7 +184,7 @@ def test_an_index_that_another_process_is_making_again_is_not_taken_for_current(
         assert {one.name for one in client.knowledge.query(kinds=("symbol",)).nodes} == {"one"}
 
 
-def test_where_nothing_can_be_watched_the_files_are_looked_at_each_time(
+def test_where_nothing_can_be_watched_the_files_are_checked_each_time(
     root: Path, looks: Looks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inotify, "is_local", lambda _: False)
@@ -214,7 +214,7 @@ def test_a_queue_that_was_full_counts_as_a_change(tmp_path: Path) -> None:
     assert folders.has_changed()
 
 
-def test_knowledge_behind_a_link_is_looked_at_each_time(root: Path) -> None:
+def test_knowledge_behind_a_link_is_checked_each_time(root: Path) -> None:
     said = "# Knowledge\n\n## A\n- gamma (said:ada@2026-11-01)\n"
     write(root, {"notes/knowledge.md": said})
     (root / KNOWLEDGE).symlink_to(root / "notes" / "knowledge.md")
@@ -300,7 +300,7 @@ def test_among_many_files_each_change_is_seen_at_once(many: Path, change: str) -
 
 
 @pytest.mark.parametrize("change", AMONG_MANY)
-def test_where_the_kernel_does_not_tell_each_file_is_looked_at(
+def test_without_kernel_events_each_file_is_checked(
     many: Path, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fingerprint, "MAX_PATHS", 100)
@@ -325,7 +325,7 @@ def test_each_of_two_look_ups_among_many_files_sees_a_change(many: Path) -> None
     assert not after.is_valid()
 
 
-def test_many_files_have_no_fingerprint_where_the_kernel_does_not_tell_or_they_are_young(
+def test_many_files_have_no_fingerprint_without_kernel_events_or_just_after_a_change(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     young = fingerprint.take(

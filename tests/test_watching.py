@@ -130,7 +130,7 @@ def test_the_gates_are_told_of_what_changed_before_and_while_it_watches(root: Pa
     assert git(root, "status", "--porcelain", "--", ".project") == ""
 
 
-def test_a_servers_watcher_refreshes_when_nothing_changes_any_more(root: Path) -> None:
+def test_a_servers_watcher_refreshes_once_nothing_changes(root: Path) -> None:
     with watching(root, refreshes=True) as (_, told, _looks):
         spoil(root)
         until(lambda: any("login" in news.now and not news.now["login"].why for news in told))

@@ -74,7 +74,7 @@ async def test_ten_wordings_of_one_feature_cost_one_build(scene: Scene, api: Mes
     assert (scene.manifest["status"], set(scene.manifest["drafted"])) == ("ok", set(STANDARD))
 
 
-def test_what_another_wording_asks_for_is_added_and_said(scene: Scene) -> None:
+def test_what_another_wording_asks_for_is_added_and_reported(scene: Scene) -> None:
     scene.load("--description", "a login gives a token")
     before = scene.texts
     reply = scene.load("--description", OTHER)

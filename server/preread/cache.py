@@ -30,8 +30,8 @@ SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one
 
 
 # What a dossier needs before it covers a request: `refresh` if it was built for this request
-# and only its inputs have changed; `words` if only the description differs.
-Needs = Literal["nothing", "words", "refresh", "build"]
+# and only its inputs have changed; `widen` if only the description differs.
+Needs = Literal["nothing", "widen", "refresh", "build"]
 
 
 class Lookup(NamedTuple):
@@ -67,7 +67,7 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
     if why:
         return Lookup(False, why, found, "refresh")
     if found.manifest and (why := next(_new_description(request, found.manifest), "")):
-        return Lookup(False, why, found, "words")
+        return Lookup(False, why, found, "widen")
     return Lookup(True, "", found, "nothing")
 
 

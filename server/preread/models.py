@@ -213,7 +213,7 @@ class LostFact(Model):
     file: str
     text: str
     is_changed: bool = Field(
-        description="True if what it was about still exists, with another content; false if gone."
+        description="True if what it was about still exists, with other content; false if gone."
     )
 
 

@@ -78,7 +78,9 @@ def run(
     begun, marker = time.monotonic(), os.urandom(8).hex()
     with (
         _reserved(services),
-        command.prepared(inside, program(services, kind), marker, edits=edits, kept=kept) as ready,
+        command.prepared(
+            inside, program(services, kind), marker, edits=edits, protected=kept
+        ) as ready,
     ):
         transcript = Transcript(inside.layout.root, ready.servers)
         try:

@@ -1,7 +1,7 @@
 """The headless builder: `claude -p` drafts, and corrects once what fails the check.
 
-It corrects in the run that drafted. If that run has used its money or its turns, another one
-corrects, with the share of the money that drafting may not use.
+It corrects in the same run. If that run has used up its money or its turns, it corrects in another
+one, with the share of the money that drafting may not use.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MIN_LEFT = 0.1  # of the time and money; with less, drafts are not sent back to 
 POLL_SECONDS = 0.1
 PROGRESS_STEPS = 2.8  # how many of a build's five progress steps the child's run covers
 MIN_CHILD_SECONDS = 1.0  # starting a child for less is pointless
-# What ends a run whose drafts another one can correct.
+# Results of a run whose drafts another run can still correct.
 USED_UP = ("error_max_budget_usd", "error_max_turns")
 
 
@@ -54,7 +54,7 @@ class _Run:
     begun: float = field(default_factory=time.monotonic)
     attempts: list[Outcome] = field(default_factory=list)
     sent_back: bool = False
-    is_owed: bool = False  # drafts were not sent back, for want of money or turns in their run
+    needs_another: bool = False  # the run lacked the money or turns to correct its drafts
     is_delayed: bool = False
 
     @property
@@ -63,21 +63,21 @@ class _Run:
 
     @property
     def usd_left(self) -> float:
-        """An attempt of unknown cost counts as if it had spent everything it was allowed to."""
+        """What the build may still cost. An attempt of unknown cost counts as the whole budget."""
         budget = self.services.settings.max_usd
         return budget - sum(
             budget if attempt.cost_usd is None else attempt.cost_usd for attempt in self.attempts
         )
 
     def delay(self, fault: Fault) -> None:
-        """Let who waits have the static dossier meanwhile."""
+        """Offer waiting callers a static dossier in the meantime; only once in a build."""
         if not self.is_delayed:
             self.is_delayed = True
             self.order.delayed(fault)
 
     def say(self, message: str) -> None:
         if self.is_delayed:
-            message = f"{message}; meanwhile a dossier without it is there"
+            message = f"{message}; meanwhile, a dossier without it is available"
         passed, whole = time.monotonic() - self.begun, max(self.deadline - self.begun, 1e-3)
         done = 1 + PROGRESS_STEPS * min(1.0, passed / whole)
         self.services.progress.say(message, round(done, 3), 5)
@@ -122,11 +122,11 @@ def _build(services: Services, order: Order) -> Outcome:
         if outcome.fault:
             run.delay(outcome.fault)
         _wait(run, pause, outcome.fault)
-    if problems := _owed(run):
+    if problems := _correction_prompt(run):
         run.sent_back = True
         run.say("sending the drafts back to be corrected")
         outcome, _ = _attempt(run, program, problems)
-        # Whatever became of the corrections: the drafts are complete, or why they are not.
+        # The fault of the drafting run counts, even if this one failed: it says what is missing.
         run.attempts.append(outcome.model_copy(update={"fault": run.attempts[-1].fault}))
     return _combined(run.attempts)
 
@@ -167,7 +167,7 @@ def _attempt(run: _Run, program: "Program", problems: str = "") -> tuple[Outcome
                 run.say("waiting for Claude Code")
                 _converse(run, child, transcript, problems)
             except BaseException:
-                # Record it now: whoever cancels may kill this process before the child has ended.
+                # Record the cost now: this process may be killed before the child has ended.
                 order.spent(_usage(transcript, begun).model_copy(update={"cost_usd": None}))
                 raise
     outcome = _outcome(run, program, prepared, transcript, child.ended, begun)
@@ -176,7 +176,7 @@ def _attempt(run: _Run, program: "Program", problems: str = "") -> tuple[Outcome
 
 
 def _unprepared(program: "Program", error: PrereadError) -> Outcome:
-    """The outcome of a child that was not started, for want of a folder for temporary files."""
+    """The outcome of a child that was not started: its temporary files could not be written."""
     if error.code != "E_WRITE":
         raise error
     hint = "Free some disk space there or set TMPDIR, then call again."
@@ -229,11 +229,11 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript", problems: str
     child.send(message(problems or run.order.prompt()))
     reviewed, closed = bool(problems), False
     for line in child.lines():
-        message_text = transcript.feed(line)
+        progress = transcript.feed(line)
         if fault := faults.of_delay(transcript):
             run.delay(fault)
-        if message_text:
-            run.say(message_text)
+        if progress:
+            run.say(progress)
         if not closed and faults.is_hopeless(transcript):
             closed = True
             child.close_input(within=0)  # ends it at once; its last message reports the cost
@@ -251,20 +251,23 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript", problems: str
 
 
 def _review(run: _Run, transcript: "Transcript") -> str:
-    """The message that asks for corrections; empty when there is nothing to correct or no time."""
+    """The message that asks for corrections in the same run; empty if there is nothing to send.
+
+    Sets `run.needs_another` if only another run can correct the drafts.
+    """
     if transcript.failed:
-        run.is_owed = bool(transcript.result and transcript.result["subtype"] in USED_UP)
+        run.needs_another = bool(transcript.result and transcript.result["subtype"] in USED_UP)
         return ""
-    run.is_owed = not run.is_enough(run.usd_for_drafts - (transcript.cost_usd or 0.0))
-    if run.is_owed or run.is_late:
+    run.needs_another = not run.is_enough(run.usd_for_drafts - (transcript.cost_usd or 0.0))
+    if run.needs_another or run.is_late:
         return ""
     earlier = (text for attempt in run.attempts for text in attempt.external)
     return run.order.review((*earlier, *transcript.external), in_own_run=False)
 
 
-def _owed(run: _Run) -> str:
-    """The prompt for corrections in a run of their own; empty without drafts, time or money."""
-    is_possible = run.is_owed and not run.is_late and run.is_enough(run.usd_left)
+def _correction_prompt(run: _Run) -> str:
+    """The prompt for corrections in another run; empty if none is needed or possible."""
+    is_possible = run.needs_another and not run.is_late and run.is_enough(run.usd_left)
     if not is_possible or not any(run.order.staging.glob("*.md")):
         return ""
     external = (text for attempt in run.attempts for text in attempt.external)

@@ -1,6 +1,6 @@
 """How Claude Code is run: its version, its flags, and the least privilege that a builder needs.
 
-The one module that knows the flags; tests/test_builders_permissions.py checks what they allow.
+Only this module knows the flags; tests/test_builders_permissions.py checks what they allow.
 """
 
 import json
@@ -17,11 +17,11 @@ from preread.builders.locate import locate, unavailable
 from preread.infra import atomic
 from preread.services import Services
 
-# It takes a fraction of a second, and many times that on a busy machine: a program that is given up
-# too early costs the caller the model, one that hangs only costs this time.
+# Reporting its version takes a fraction of a second, but many times that on a busy machine. Giving
+# up too early costs the caller the model; a program that hangs only costs this time.
 VERSION_SECONDS = 30.0
-TEMPORARY = Path("the folder for temporary files")  # as errors name it
-MIN_VERSION = (2, 1, 110)  # the oldest on which the permissions below were seen to work
+TEMPORARY = Path("the folder for temporary files")  # its name in errors
+MIN_VERSION = (2, 1, 110)  # the oldest on which the permissions below are known to work
 RESTRICTED = (2, 1, 248)  # first with --restricted: file tools stay in the working directory
 PROMPTS = (2, 1, 259)  # first with --permission-prompts
 
@@ -37,14 +37,14 @@ SECRETS = (
     "**/.git/**", "**/.ssh/**", "**/.aws/**", "**/.azure/**", "**/.gnupg/**", "**/.kube/**",
     "**/.docker/config.json", "**/.claude/settings*.json",
 )  # fmt: skip
-# Keeps the project's and the person's own context out of the child's prompt. Some of it is repeated
-# in SETTINGS below, because some versions know only one of the two.
+# Keep the project's and the person's own context out of the child's prompt. Some of these are
+# repeated in SETTINGS below, because some versions know only one of the two.
 QUIET = {
     # `@/etc/passwd` in a ticket would put that file into the prompt.
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
     "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
-    # Notes of other sessions, and a folder that could be written to.
+    # Notes of other sessions, in a folder that the child could write to.
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS": "1",
     "CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING": "1",
@@ -63,7 +63,7 @@ SETTINGS = {
     "autoMemoryEnabled": False,
     "includeGitInstructions": False,
 }
-# What the person's environment may override: how long a server may take to start, in ms.
+# The person's environment may override this: how long a server may take to start, in ms.
 DEFAULTS = {"MCP_TIMEOUT": "15000"}
 
 
@@ -71,7 +71,7 @@ DEFAULTS = {"MCP_TIMEOUT": "15000"}
 class Program:
     """A Claude Code program that can be run.
 
-    `path` is absolute but not resolved: version managers go by the name of the link.
+    `path` is absolute but not resolved: version managers depend on the name of the link.
     """
 
     path: Path
@@ -144,7 +144,7 @@ def is_logged_in(services: Services, program: Program) -> bool | None:
 def prepare(
     services: Services, program: Program, staging: Path, run: str
 ) -> AbstractContextManager[Prepared]:
-    """Everything that one build needs: it writes to `staging` only."""
+    """Prepare a run of one build, which may write to `staging` only."""
     folder = staging.resolve().relative_to(services.layout.root).as_posix()
     if not re.fullmatch(r"[\w./-]+", folder, re.ASCII):
         raise ValueError(
@@ -160,12 +160,12 @@ def prepared(
     run: str,
     *,
     edits: Sequence[str],
-    kept: Sequence[str] = (),
+    protected: Sequence[str] = (),
 ) -> Iterator[Prepared]:
-    """Everything that one run needs; its private files are removed afterwards.
+    """Prepare one run; its private files are removed afterwards.
 
-    `edits` are patterns of the files that it may write, `kept` of those that it may not.
-    Raises E_WRITE if they cannot be written.
+    `edits` are patterns of the files that it may write, `protected` of those that it may not.
+    Raises E_WRITE if its private files cannot be written.
     """
     servers = mcp_servers.select(services)
     # Outside the project, because the child may read everything inside it.
@@ -178,10 +178,10 @@ def prepared(
             if servers.config:
                 config = {"mcpServers": servers.config}
                 files += ["--mcp-config", _private(scratch / "mcp.json", config)]
-        flags = _flags(services, program, edits, kept, servers.rules, scratch)
+        flags = _flags(services, program, edits, protected, servers.rules, scratch)
         yield Prepared(
             argv=(str(program.path), *flags, *files),
-            # What a child that is killed leaves there is removed, too.
+            # So that what a killed child leaves behind is removed, too.
             environ=_environ(services) | {"CLAUDE_CODE_TMPDIR": str(scratch)},
             scratch=scratch,
             servers=tuple(servers.config),
@@ -195,7 +195,7 @@ def _flags(
     services: Services,
     program: Program,
     edits: Sequence[str],
-    kept: Sequence[str],
+    protected: Sequence[str],
     tools: Sequence[str],
     scratch: Path,
 ) -> list[str]:
@@ -213,7 +213,8 @@ def _flags(
     flags += ["--tools", offered, "--allowedTools", "Read(/**)"]
     flags += [*(f"Edit({pattern})" for pattern in edits), *tools]
     flags += ["--disallowedTools", *(f"Read({_any_case(pattern)})" for pattern in denied)]
-    flags += [f"Edit({_any_case(pattern)})" for pattern in (*kept, *(denied if kept else ()))]
+    unwritable = (*protected, *denied) if protected else ()
+    flags += [f"Edit({_any_case(pattern)})" for pattern in unwritable]
     flags += ["--permission-mode", "dontAsk", "--setting-sources", "", "--strict-mcp-config"]
     flags += ["--no-session-persistence", "--disable-slash-commands"]
     flags += ["--restricted"] if restricted else []
@@ -233,7 +234,7 @@ def _any_case(pattern: str) -> str:
 def _environ(services: Services) -> dict[str, str]:
     """The child's environment. The program may be a script that looks up its interpreter."""
     child_variables = {**DEFAULTS, **login.variables(services.program_environ)}
-    # As long as a server may take to start, the first turn waits for it: by default 5 s.
+    # The first turn waits for a server as long as that may take to start; the default is only 5 s.
     return {**child_variables, "MCP_CONNECT_TIMEOUT_MS": child_variables["MCP_TIMEOUT"], **QUIET}
 
 

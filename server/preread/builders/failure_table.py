@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 CONFIG = "in .project/config.toml"
-# The next call tries again at once: see `cache.RETRIED_AT_ONCE`.
+# For failures after which the next call tries again at once, see `cache.RETRIED_AT_ONCE`.
 TRY_AGAIN = "Try again; `preread status {feature}` shows the end of its messages."
 LATER = "Try again later; until then you get a static dossier."
 
@@ -59,7 +59,7 @@ REFUSED = Row(
     statuses=(401, 403),
     pattern=r"invalid api key|invalid bearer token|failed to authenticate",
 )
-# The first matching row counts.
+# The first matching row applies.
 ROWS = (
     Row(
         "E_TURNS",
@@ -222,7 +222,7 @@ STDERR = (
 
 
 def classify(reported: Reported) -> Row:
-    """The first matching row; the last row stands for everything else."""
+    """The first matching row; the last row is for everything else."""
     return next((row for row in ROWS if _matches(row, reported)), ROWS[-1])
 
 

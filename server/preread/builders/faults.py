@@ -23,8 +23,8 @@ RETRIES_ENV: dict[str, str] = {
 }
 MAX_ATTEMPTS = 3
 MAX_PAUSE = 60.0  # seconds
-# In a row, about two seconds: then a refused login or a missing network counts as hopeless, and
-# nobody is left waiting for a busy service.
+# Failures in a row, which take about two seconds. After them, a refused login or a missing network
+# counts as hopeless, and callers need not wait for a busy service.
 MAX_TRIES = 3
 SECRETS = re.compile(
     r"(?i)\bsk-[\w-]{4,}|\bbearer\s+[^\s,;]+|(?<=://)[^/\s@]+@|\b(?:api[-_]?key|token)\s*[=:]\s*\S+"
@@ -34,7 +34,7 @@ PAUSES = {(row.code, row.reason): row.pause for row in ROWS if row.pause}
 
 
 def of_run(transcript: Transcript, ended: "Ended") -> Fault | None:
-    """Why a run failed; None after a good result, however the program exited afterwards."""
+    """Why a run failed; None after a good result, even if the program then exited with an error."""
     if transcript.done and not transcript.interrupted:
         return _of_result(transcript) if transcript.failed else None
     late = ended.cut == "deadline"
@@ -46,7 +46,7 @@ def of_run(transcript: Transcript, ended: "Ended") -> Fault | None:
 
 
 def of_delay(transcript: Transcript) -> Fault | None:
-    """Why the service makes the program wait; None until it has failed a few times in a row."""
+    """Why the service keeps the program waiting; None before it has failed MAX_TRIES times."""
     error = transcript.retrying
     if error is None or transcript.tries < MAX_TRIES or is_hopeless(transcript):
         return None
@@ -62,7 +62,7 @@ def is_hopeless(transcript: Transcript) -> bool:
 
 
 def out_of_time(attempts: Sequence[Outcome]) -> Fault:
-    """The fault of a build with no time for another child: that of the last attempt, if any."""
+    """The fault of a build without time for another child: the last attempt's, if it has one."""
     known = attempts[-1].fault if attempts else None
     return known or Fault(
         code="E_TIMEOUT",
@@ -72,7 +72,7 @@ def out_of_time(attempts: Sequence[Outcome]) -> Fault:
 
 
 def of_attempt(outcome: Outcome, before: Sequence[Outcome]) -> Fault | None:
-    """Why an attempt failed: as the one before, if the time was up before the service answered."""
+    """Why an attempt failed; the fault before it, if time was up before the service answered."""
     is_cut = outcome.fault is not None and outcome.fault.code == "E_TIMEOUT" and not outcome.turns
     return before[-1].fault if is_cut and before else outcome.fault
 
@@ -80,7 +80,7 @@ def of_attempt(outcome: Outcome, before: Sequence[Outcome]) -> Fault | None:
 def retry_after(fault: Fault, attempt: int, resets_at: float | None = None) -> float | None:
     """Seconds to wait before attempt number `attempt + 1`; None if a retry would not help.
 
-    `resets_at` is `Transcript.limit_resets_at`. The program itself has retried for 18 s by then.
+    `resets_at` is `Transcript.limit_resets_at`. By then the program itself has retried for 18 s.
     """
     if attempt >= MAX_ATTEMPTS:
         return None
@@ -142,7 +142,7 @@ def _of_result(transcript: Transcript) -> Fault:
 
 
 def _of_error(error: ApiError) -> Reported:
-    """A retried request without any answer had no connection."""
+    """What an error reports; a request that got no answer at all had no connection."""
     code = error.code or ("" if error.status or error.text else "connection_failed")
     return Reported(code=code, kind=error.kind, status=error.status, text=error.text)
 
@@ -181,7 +181,7 @@ def _fault(reported: Reported, transcript: Transcript, row: Row | None = None) -
 
 
 def _resets(transcript: Transcript, text: str) -> str:
-    """When a limit ends: by its event, by the older form `…|<epoch>`, or in the text's words."""
+    """When a limit ends: from its event, from `…|<epoch>` in older versions, or from the text."""
     old = re.search(r"\|(\d{10})\b", text)
     at = transcript.limit_resets_at or (float(old[1]) if old else None)
     if at and at < 1e10:

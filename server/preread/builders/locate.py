@@ -1,6 +1,6 @@
-"""Where the Claude Code program is, judged by files alone.
+"""Where the Claude Code program is, found without running it.
 
-Every look-up of a dossier needs this, so the module has to import fast.
+Every look-up of a dossier needs this, so importing the module has to be fast.
 """
 
 import os
@@ -39,7 +39,7 @@ def is_installed(services: Services) -> bool:
 
 
 def candidates(services: Services) -> list[Path]:
-    """The paths where the program is looked for, present or not."""
+    """The paths where the program is looked for, whether or not they exist."""
     setting = services.settings.claude
     with suppress(ClaudeUnavailable):
         return [] if setting == "off" else _candidates(setting, services.environ)
@@ -74,7 +74,7 @@ def locate(services: Services) -> Path:
 
 
 def _candidates(setting: str, environ: Mapping[str, str]) -> list[Path]:
-    """The path that is set, or the program's name in each folder of the PATH."""
+    """The path in the setting, or the program's name in each folder of the PATH."""
     if "/" in setting or os.sep in setting:
         place = Path(setting).expanduser()
         if not place.is_absolute():

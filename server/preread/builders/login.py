@@ -1,9 +1,9 @@
 """The person's login to Claude Code: which of their settings and variables the child gets.
 
 The child loads no settings file (`--setting-sources ""`), so nobody's hooks, plugins or permissions
-reach it. A login that the program keeps itself still works; one that lives in the person's settings
-has to be passed on. Only the person's own file is read for that: a project's file could name a
-program to run.
+reach it. A login that the program stores itself still works; one in the person's settings has to be
+passed on. Only the person's own file is read for that: a project's file could name a program to
+run.
 """
 
 import json
@@ -15,13 +15,13 @@ from typing import Any
 from preread.errors import Unreadable
 from preread.infra.reading import plain_bytes
 
-# The settings that say who is logged in, by which program, through which provider.
+# The settings that say who is logged in, through which helper program and which provider.
 LOGIN_KEYS = (
     "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper",
     "forceLoginMethod", "forceLoginOrgUUID", "modelOverrides",
 )  # fmt: skip
-# Claude Code's own variables for login, provider and network. All its others describe the session
-# that this process runs in.
+# Claude Code's own variables for login, provider and network. All its other variables describe the
+# session that this process runs in.
 CLAUDE_VARIABLES = re.compile(
     r"CLAUDE_(CONFIG_DIR|SECURESTORAGE_CONFIG_DIR)"
     r"|CLAUDE_CODE_("
@@ -32,7 +32,7 @@ CLAUDE_VARIABLES = re.compile(
     r"|DISABLE_EXPERIMENTAL_BETAS|ATTRIBUTION_HEADER|EXTRA_BODY|MAX_OUTPUT_TOKENS|MAX_RETRIES"
     r"|MANAGED_SETTINGS_PATH|GIT_BASH_PATH)"
 )
-# Of the variables in the person's settings: the same, and those of the providers.
+# Variables in the person's settings that are passed on: the same, and those of the providers.
 LOGIN_VARIABLES = re.compile(
     rf"{CLAUDE_VARIABLES.pattern}"
     r"|(ANTHROPIC|AWS|GOOGLE|GCLOUD|CLOUDSDK|CLOUD_ML|VERTEX|AZURE)_\w+"
@@ -59,9 +59,9 @@ def state_file(environ: Mapping[str, str]) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty when there is none, which is how Claude Code treats it.
+    """The JSON object in a file; empty if it cannot be read, which is how Claude Code treats it.
 
-    The same is true of anything but a regular file: reading a pipe would wait for a writer.
+    Also empty for anything but a regular file: reading a pipe would wait for a writer.
     """
     try:
         data = plain_bytes(path, follows_links=True) or b""

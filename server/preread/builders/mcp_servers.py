@@ -1,8 +1,8 @@
 """The MCP servers and tools that the headless child may use: those that the settings name.
 
-A server in `.mcp.json` is a command that somebody wrote, and so may be the settings that name it.
-Nothing in a project tells who wrote it, so the person decides: a server runs if they added it for
-this project, approved it or trusted the folder in Claude Code, or named it in PREREAD_MCP.
+A server in `.mcp.json` is a command that may have come with the repository, like the settings that
+name it. So the person decides: a server runs if they added it for this project, approved it or
+trusted the folder in Claude Code, or named it in PREREAD_MCP.
 """
 
 import difflib
@@ -17,8 +17,8 @@ from preread.services import Services
 
 ASK = "run `claude` in the project once, which asks"
 APPROVE = "name it in the environment variable PREREAD_MCP"
-# A word of a command line that runs Preread. With Preread's own server, the child could ask for the
-# dossier that it is supposed to draft.
+# A word of a command line that runs Preread. Through Preread's own server, the child could request
+# the very dossier that it has to draft.
 PREREAD = re.compile(
     r"(?:^|[\s/\\\"'=@;&|(])preread(?:\.exe|\.cmd|\.py)?(?:$|[\s\"'=@:;&|)\[])", re.IGNORECASE
 )
@@ -35,7 +35,7 @@ class Servers:
 
 @dataclass(frozen=True)
 class _Known:
-    """The defined servers, and what the person said about them."""
+    """The defined servers, and what the person decided about them."""
 
     local: Mapping[str, dict[str, Any]]  # the person added these for this project alone
     project: Mapping[str, dict[str, Any]]  # .mcp.json
@@ -50,9 +50,10 @@ class _Known:
         return (*self.local, *self.project, *self.user)
 
     def spec(self, name: str) -> dict[str, Any] | None:
-        """The definition that Claude Code would use; the project's only if it is approved or alone.
+        """The definition that Claude Code would use.
 
-        PREREAD_MCP does not say whose server it means: the person's own comes first.
+        The project's counts only if it is approved or the only one. A name in PREREAD_MCP does not
+        say whose server is meant: the person's own comes first.
         """
         approved = self.project if name in self.approved else {}
         for place in (self.local, approved, self.user, self.project):
@@ -125,7 +126,7 @@ def _known(services: Services) -> _Known:
     here = login.child_object(login.child_object(state, "projects"), str(root))
     is_trusted = here.get("hasTrustDialogAccepted") is True
     places = [here, login.read_json(login.settings_file(environ))]
-    if is_trusted:  # a repository can bring that file, too
+    if is_trusted:  # that file, too, can come with a repository
         places.append(login.read_json(root / ".claude" / "settings.local.json"))
     approved = {name for place in places for name in _names(place, "enabledMcpjsonServers")}
     if any(place.get("enableAllProjectMcpServers") is True for place in places):
@@ -179,5 +180,5 @@ def _shown(name: str) -> str:
 
 
 def _tool_name_part(name: str) -> str:
-    """A server's or tool's name, spelled as Claude Code does in its own tool names."""
+    """A server's or tool's name as part of the tool names that Claude Code makes."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)

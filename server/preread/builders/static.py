@@ -41,7 +41,7 @@ def _write(services: Services, order: Order) -> None:
 
 def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     """Every file with facts, and the required ones."""
-    found = [*evidence.findings, *_pointers(evidence), *_run(evidence)]
+    found = [*evidence.findings, *_pointers(evidence), *_run_command(evidence)]
     made = []
     for row in FILES:
         findings_of_file = [finding for finding in found if finding.file == row.name]
@@ -54,7 +54,7 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
 
 
 def _sections(findings: Iterable[Finding], paths: Collection[str]) -> Iterable[Section]:
-    """The findings under their headings; a path that is an odd heading gets a `Source:` line."""
+    """The findings by heading; a path that is not a valid source as a heading gets a `Source:`."""
     grouped: dict[str, list[Finding]] = {}
     for finding in findings:
         grouped.setdefault(finding.section, []).append(finding)
@@ -97,8 +97,8 @@ def _pointers(evidence: Evidence) -> list[Finding]:
     return found
 
 
-def _run(evidence: Evidence) -> list[Finding]:
-    """The first command that runs the feature's tests, repeated at the top."""
+def _run_command(evidence: Evidence) -> list[Finding]:
+    """The first command that runs the feature's tests, repeated in the summary."""
     first = next((one for one in evidence.findings if one.rule == "run"), None)
     if first is None:
         return []

@@ -1,7 +1,7 @@
 """Reads `claude -p --output-format stream-json --verbose`: counts, server answers, progress.
 
-Observed with 2.1.329. Lines are not trusted: they may hold anything, and what is kept of them is
-bounded. The answers of tools are not kept, except those of the configured MCP servers.
+Observed with 2.1.329. Lines are not trusted: they may contain anything, and only a bounded part of
+them is kept. Answers of tools are not kept, except those of the configured MCP servers.
 """
 
 from collections import deque
@@ -50,9 +50,9 @@ class ApiError:
 class Transcript:
     """What one run of the program has reported so far.
 
-    `cost_usd` is None until a result reports it. A result's cost is that of the run so far, not of
-    its message alone. `turns` counts the model's answers: the `num_turns` of a result counts tool
-    calls as well, and only those since the last message.
+    `cost_usd` is None until a result reports it. A result reports the cost of the run so far, not
+    of its message alone. `turns` counts the model's answers; the `num_turns` of a result would also
+    count tool calls, and only those since the last message.
     """
 
     def __init__(self, root: Path, servers: Collection[str] = ()) -> None:
@@ -90,7 +90,7 @@ class Transcript:
     def tokens(self) -> dict[str, int]:
         """Tokens used, by kind.
 
-        Before a result these are the counts from the start of each message: output is too low.
+        Before a result, these are the counts at the start of each message, so output is too low.
         """
         return {
             kind: self._summed[kind] + sum(used[kind] for used in self._usage.values())
@@ -113,7 +113,7 @@ class Transcript:
         self.errors.clear()
 
     def feed(self, line: bytes) -> str | None:
-        """Take in one line; returns a progress message if it has one. Never raises."""
+        """Process one line; returns its progress message, if any. Never raises."""
         event = untrusted.json_object(line)
         if event is None:
             self.skipped += bool(line.strip())
@@ -182,7 +182,7 @@ class Transcript:
         return f"turn {self.turns}: {last}" if last else ""
 
     def _count(self, message: dict[str, Any]) -> None:
-        """Count a message once. It comes in parts, each with the usage known at the start."""
+        """Count a message once, although it comes in parts, each with the usage at its start."""
         name = untrusted.text(message.get("id"))
         usage = untrusted.mapping(message.get("usage"))
         used = {kind: untrusted.count(usage.get(key)) for kind, (key, _) in TOKENS.items()}
@@ -213,7 +213,7 @@ class Transcript:
             if not call or block.get("type") != "tool_result":
                 continue
             if block.get("is_error"):
-                # The program does not report a call of a tool that it lacks as a denial.
+                # The program does not report a call of a tool that does not exist as a denial.
                 if self.tools and call.tool not in self.tools:
                     self._deny(block.get("tool_use_id"), call.tool, call.target)
             elif call.server:

@@ -1,4 +1,4 @@
-"""The child's tool calls: what each is about, in a few words for a person."""
+"""The child's tool calls, each described in a few words for a person."""
 
 import re
 from collections.abc import Collection

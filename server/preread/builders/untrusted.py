@@ -1,4 +1,4 @@
-"""Values of unknown type from outside, each read as the type it should have, or as an empty one."""
+"""Reads outside values of unknown type: as the expected type, or as its empty value."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def items(value: object) -> list[Any]:
 
 
 def text(value: object, limit: int = 4000) -> str:
-    """A text of bounded length that can be encoded: JSON can spell lone surrogates."""
+    """A text of bounded length that can be encoded: JSON can contain lone surrogates."""
     return value[:limit].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 

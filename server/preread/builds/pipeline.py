@@ -223,22 +223,26 @@ async def _locked_build(services: Services, request: Request) -> LoadReply:
 
 
 async def _look_up_or_build(services: Services, request: Request, called: float) -> LoadReply:
+    """Look up again under the lock; then refresh the published dossier, or build a new one.
+
+    A refresh does not change the description, so another one is added after it.
+    """
     stale, asked = None, request
     if not request.extend:
-        looked = await step(_look_again, services, request, called)
-        if (reply := await _without_build(services, request, looked)) is not None:
+        lookup = await step(_look_again, services, request, called)
+        if (reply := await _without_build(services, request, lookup)) is not None:
             return reply
         asked = await step(_with_published_inputs, services, request)
-        if looked.needs != "build" and looked.published and looked.published.manifest:
-            stale = looked.published
+        if lookup.needs != "build" and lookup.published and lookup.published.manifest:
+            stale = lookup.published
             # Not `auto`: a test that has failed since then is no reason to pay for another build.
-            asked = staleness.as_built(looked.published.manifest)
+            asked = staleness.as_built(lookup.published.manifest)
     async with feature_lock.building(services, asked):
         await step(_hint_if_stale, services, request.feature)
         reply = await _build_or_keep(services, request, asked, stale)
     if stale is not None:
         again = await step(_look_again, services, request, called)
-        if again.needs == "words":
+        if again.needs == "widen":
             reply = await _without_build(services, request, again) or reply
             now = await step(published.read, services.layout, request.feature)
             if now is not None and now.texts == stale.texts:
@@ -304,19 +308,19 @@ def _look_again(services: Services, request: Request, called: float) -> cache.Lo
 
 
 async def _without_build(
-    services: Services, request: Request, looked: cache.Lookup
+    services: Services, request: Request, lookup: cache.Lookup
 ) -> LoadReply | None:
     """The reply without a build, if there is one. For another description, facts are added."""
-    if looked.published is None:
+    if lookup.published is None:
         return None
-    if looked.needs == "words":
+    if lookup.needs == "widen":
         from preread.builds.widening import widen
 
         unforced = request.model_copy(update={"force": False})
-        return await widen(services, unforced, looked.published)
-    if not looked.covers or not await step(staleness.is_current, services, looked):
+        return await widen(services, unforced, lookup.published)
+    if not lookup.covers or not await step(staleness.is_current, services, lookup):
         return None
-    return replies.from_published(services, request, looked.published, "joined", 0.0)
+    return replies.from_published(services, request, lookup.published, "joined", 0.0)
 
 
 async def _confirm_spending(

@@ -44,9 +44,9 @@ async def _refresh(services: Services, feature: str) -> str:
         found = published.read(services.layout, feature)
         if found is None or found.manifest is None or found.edited:  # a person may be editing it
             return ""
-        looked = staleness.look_up(services, found.manifest)
-        is_current = looked.doubt or (looked.covers and cache.files_unchanged(services, feature))
-        if is_current or looked.needs == "build" or cache.is_tracked(services, feature):
+        lookup = staleness.look_up(services, found.manifest)
+        is_current = lookup.doubt or (lookup.covers and cache.files_unchanged(services, feature))
+        if is_current or lookup.needs == "build" or cache.is_tracked(services, feature):
             return ""
         await build(services, staleness.as_built(found.manifest), found, careful=True)
-        return looked.why or staleness.COMPUTED
+        return lookup.why or staleness.COMPUTED

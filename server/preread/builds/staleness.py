@@ -30,10 +30,10 @@ def look_up(services: Services, manifest: Manifest) -> cache.Lookup:
     return cache.lookup(services, as_built(manifest), partial(build_key, services))
 
 
-def is_current(services: Services, looked: cache.Lookup) -> bool:
+def is_current(services: Services, lookup: cache.Lookup) -> bool:
     """Whether the rules need not run again: nothing changed, or something cannot be read now."""
-    manifest = looked.published.manifest if looked.published else None
-    return bool(looked.doubt) or not manifest or cache.files_unchanged(services, manifest.feature)
+    manifest = lookup.published.manifest if lookup.published else None
+    return bool(lookup.doubt) or not manifest or cache.files_unchanged(services, manifest.feature)
 
 
 def why(services: Services, feature: str) -> str:
@@ -45,10 +45,10 @@ def why(services: Services, feature: str) -> str:
         found = published.read(services.layout, feature)
         if found is None:
             return ""
-        looked = look_up(services, found.manifest or Manifest(feature=feature))
-        if not looked.covers:
-            return looked.why
-        if not is_current(services, looked):
+        lookup = look_up(services, found.manifest or Manifest(feature=feature))
+        if not lookup.covers:
+            return lookup.why
+        if not is_current(services, lookup):
             return COMPUTED
     return ""
 
@@ -58,6 +58,6 @@ def hint(services: Services, feature: str, manifest: Manifest) -> None:
 
     Publishing removes the hint.
     """
-    looked = look_up(services, manifest)
-    if not looked.covers:
-        stale_hints.mark(services.layout, feature, looked.why)
+    lookup = look_up(services, manifest)
+    if not lookup.covers:
+        stale_hints.mark(services.layout, feature, lookup.why)

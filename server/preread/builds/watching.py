@@ -93,7 +93,7 @@ class Watcher:
     # -- by notification
 
     def _watch(self) -> None:
-        """Raises OSError when the system has no more watches."""
+        """Watch by notification. Raises OSError when the system has no more watches."""
         while not self.stop.is_set():
             folders = self._folders()
             with suppress(FileNotFoundError):  # a folder was deleted: list them again
@@ -103,18 +103,18 @@ class Watcher:
         """Watch these folders until others have to be watched."""
         batches = _Batches(folders, self.stop)
         pause = self._check_all()  # for what changed before the watches were in place
-        last = looked = time.time()
+        last = checked_at = time.time()
         due = EVERYTHING_SECONDS
         for found in batches:
             now = time.time()
             has_slept = abs(now - last) > SLEPT_SECONDS  # or the clock was set
             last = now
-            if not found and not has_slept and now - looked < due:
-                if now - looked >= QUIET_SECONDS:
+            if not found and not has_slept and now - checked_at < due:
+                if now - checked_at >= QUIET_SECONDS:
                     self._refresh()
                 continue
             batch = found | batches.rest_of_checkout(self._layout.root)
-            looked = now
+            checked_at = now
             if has_slept or not batch or len(batch) > MANY:
                 pause, due = self._check_all(), EVERYTHING_SECONDS
             else:
@@ -181,7 +181,7 @@ class Watcher:
     # -- what changed, and what that means
 
     def check(self, changed: Iterable[str] | None) -> None:
-        """Look up the dossiers that depend on these files, or all (None); tell what has changed."""
+        """Look up the dossiers that depend on these files, or all (None); report what changed."""
         services = self._services()
         features = published.features(self._layout)
         wanted = features if changed is None else list(self._depending(features, changed))
@@ -243,14 +243,14 @@ class Watcher:
             return None
         manifest = found.manifest
         self._depends[feature] = _Depends(services, manifest)
-        looked = staleness.look_up(services, manifest)
+        lookup = staleness.look_up(services, manifest)
         hint = plain_bytes(self._layout.stale(feature))
-        if looked.covers:
+        if lookup.covers:
             stale_hints.clear(self._layout, feature)
-        elif hint is None or hint.decode("utf-8", "replace").strip() != looked.why:
-            stale_hints.mark(self._layout, feature, looked.why)
+        elif hint is None or hint.decode("utf-8", "replace").strip() != lookup.why:
+            stale_hints.mark(self._layout, feature, lookup.why)
         digests = {name: published.digest(text.encode()) for name, text in found.texts.items()}
-        return DossierState(looked.why, tuple(sorted(digests.items())))
+        return DossierState(lookup.why, tuple(sorted(digests.items())))
 
 
 class _Depends:

@@ -190,7 +190,7 @@ class Checker:
         """Whether each quote is in a source, and each anchor on its line; reports every miss."""
         if only_said(spans):
             is_known = name not in BY_NAME or self.lookups.is_known(fact.text)
-            message = "is not in .project/knowledge.md, or not any more"
+            message = "is not, or no longer, in .project/knowledge.md"
             return not self._report(
                 name, fact.line, None if is_known else Rejection("E_SOURCE_SAID", message)
             )

@@ -1,1 +1,1 @@
-"""Memory: decisions, lessons and notes of people and agents, as facts in knowledge.md."""
+"""Decisions, lessons and notes of people and agents, kept as facts in knowledge.md."""

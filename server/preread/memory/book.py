@@ -1,7 +1,7 @@
 """A file of remembered facts: its entries, and changes to single lines of it.
 
-People edit these files, too. A change touches only the lines that it has to; every other byte
-stays: comments, order, line ends.
+People edit these files, too, so a change touches only the lines that it has to. Every other byte
+stays as it is: comments, order, line endings.
 """
 
 import re
@@ -82,7 +82,7 @@ class Book:
                     note["forgotten"] = "elsewhere"
                 key = (id_, words_of(fact.text))
                 entry = Entry(id_, fact.text, section.heading, fact.sources, (fact.line,), note)
-                found[key] = _united(found[key], entry) if key in found else entry
+                found[key] = _joined(found[key], entry) if key in found else entry
         return tuple(found.values())
 
     @property
@@ -90,7 +90,7 @@ class Book:
         return tuple(entry for entry in self.entries if not entry.is_retired)
 
     def find(self, wanted: str) -> Entry | None:
-        """The entry with an id or a text; preferably one in use."""
+        """The entry with this id or text, preferably one in use."""
         words = words_of(wanted)
         for entry in (*self.live, *self.entries):
             own = (entry.id, fact_text.fact_id(NAME, entry.text))
@@ -101,7 +101,7 @@ class Book:
     # -- changes
 
     def add(self, collection: str, text: str, cited: Iterable[str], note: dict[str, str]) -> Added:
-        """Add a fact; if one with the same words exists, add the sources and tags to that."""
+        """Add a fact; if one with the same words exists, add the sources and tags to that one."""
         old = self.find(text)
         if old is not None:
             return self._merge(old, cited, note)
@@ -238,7 +238,7 @@ def _tokens(text: str) -> set[str]:
     return set(re.findall(r"\w{2,}", text.casefold()))
 
 
-def _united(first: Entry, second: Entry) -> Entry:
+def _joined(first: Entry, second: Entry) -> Entry:
     """Two lines of the same entry as one; the first takes precedence."""
     tags = ", ".join(dict.fromkeys((*first.tags, *second.tags)))
     note = {**second.note, **first.note} | ({"tags": tags} if tags else {})

@@ -1,4 +1,4 @@
-"""Reads and changes the files of remembered facts: one writer at a time, whole files."""
+"""Reads and changes the files of remembered facts: one writer at a time, replacing whole files."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,12 +22,12 @@ def path_of(layout: Layout, *, personal: bool) -> Path:
 
 
 def read(layout: Layout, *, personal: bool) -> Book:
-    """A file as it is now; an empty one when there is none. Raises E_READ and E_OUTSIDE."""
+    """A file as it is now; an empty book when there is none. Raises E_READ and E_OUTSIDE."""
     return Book(_decoded(_bytes(layout, personal=personal)))
 
 
 def edit(layout: Layout, change: Callable[[Book], T], *, personal: bool) -> T:
-    """Change a file, alone among all processes; `change` may run more than once.
+    """Change a file, one process at a time; `change` may run more than once.
 
     Raises E_WRITE, E_READ, E_OUTSIDE, and what `change` raises.
     """
@@ -53,7 +53,7 @@ def edit(layout: Layout, change: Callable[[Book], T], *, personal: bool) -> T:
 def previewed(
     layout: Layout, change: Callable[[Book], T], *, personal: bool
 ) -> tuple[str | None, str | None]:
-    """The text of a file before and after a change that is not made; raises like `edit`."""
+    """The text of a file before and after a change, without making it; raises like `edit`."""
     before = _decoded(_bytes(layout, personal=personal))
     book = Book(before)
     book.heal()

@@ -1,4 +1,4 @@
-"""Whether a project has pages, and how its tests reach them and log in, found by plain rules."""
+"""Whether a project has pages, and how its tests reach them and log in, found by patterns."""
 
 import os
 import re
@@ -13,7 +13,7 @@ MAX_FILES, MAX_LINES, MAX_VALUE = 12, 2000, 200
 # An expression, up to the comma or bracket that ends it.
 VALUE = r"""((?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`|[^,}"'`\n])+)"""
 RUNNER = r"(?:^|/)(?:playwright|cypress|wdio|nightwatch|codecept)[\w.-]*\.(?:[cm]?[jt]s|json)$"
-# File names, and the line in such a file that has the address.
+# Names of files, and the line in them that has the address.
 ADDRESSES = (
     (re.compile(RUNNER), re.compile(rf"""(?i)["']?\bbase_?url["']?\s*:\s*{VALUE}""")),
     (
@@ -43,7 +43,7 @@ COMMENT = re.compile(r"\s*(?://|#|\*|/\*|;)")
 
 
 def base_url(services: Services, evidence: Evidence) -> str:
-    """The application's address as the tests' configuration has it, with its place; or empty."""
+    """The application's address in the tests' configuration, with its place; empty if unknown."""
     for names, pattern in ADDRESSES:
         for path in _nearest(services.tree, names, evidence):
             for number, line in _lines(services.tree, path):
@@ -54,7 +54,7 @@ def base_url(services: Services, evidence: Evidence) -> str:
 
 
 def auth_strategy(services: Services, evidence: Evidence) -> str:
-    """The line that shows how the tests log in, with its place; empty if no known way is found."""
+    """The line that shows how the tests log in, with its place; empty if unknown."""
     names = re.compile(f"{RUNNER}|{SETUP_FILES.pattern}")
     paths = [*_nearest(services.tree, names, evidence), *(ranked.path for ranked in evidence.tests)]
     for pattern in STRATEGIES:

@@ -1,6 +1,6 @@
 """The feature's commits for the prompt: the message, and the two lines that show the change best.
 
-The headless builder has no git: what it is to quote of a commit must be in its prompt.
+The headless builder has no git, so what it can quote from a commit has to be in its prompt.
 """
 
 import re
@@ -18,7 +18,7 @@ RULES = ("reverts", "history")  # whose findings name commits, most telling firs
 MAX_COMMITS = 8
 MAX_LINE = 140  # characters of a changed line; a longer one is not shown
 MIN_LINE = 8
-MAX_PAIRS = 400  # of lines that are compared in one commit
+MAX_PAIRS = 400  # pairs of lines compared in one commit
 ALIKE = 0.6  # from this similarity on, a line was changed rather than replaced
 # Lines of a message that say nothing about the change.
 FORMAL = re.compile(
@@ -27,7 +27,7 @@ FORMAL = re.compile(
 # Lines of code that say little about what the change is for.
 PLAIN = re.compile(r"^(?:import\b|from\b|use\b|package\b|[#*/]|\"\"\"|[\W_]*$)")
 TELLING = re.compile(r"\b(?:if|return|raise|throw|assert|while|except|catch|else|not)\b|[=<>!]=|\d")
-# Two lines that differ in nothing of this differ in how they are laid out.
+# Two lines with the same tokens differ only in their layout.
 TOKENS = re.compile(r"\w+|[<>=!+*/%&|^~?:-]+")
 SHA = re.compile(r"commit:([0-9a-f]{7,40})")
 
@@ -83,12 +83,12 @@ def _lead(commit: Commit, patches: Sequence[Patch], words: Iterable[str]) -> Com
 
 
 def _changes(hunk: Hunk) -> Iterator[tuple[str, str]]:
-    """Each line that a hunk changed with what became of it, or just added or removed."""
+    """The changed lines of a hunk, as pairs of old and new; "" for a line just added or removed."""
     removed, added = (list(filter(_is_code, rows)) for rows in (hunk.removed, hunk.added))
     for new in added:
-        likes = ((SequenceMatcher(None, old, new).ratio(), old) for old in removed[:8])
-        like, old = max(likes, default=(0.0, ""))
-        yield (old if like >= ALIKE else "", new)
+        similar = ((SequenceMatcher(None, old, new).ratio(), old) for old in removed[:8])
+        similarity, old = max(similar, default=(0.0, ""))
+        yield (old if similarity >= ALIKE else "", new)
     if not added:
         yield from ((old, "") for old in removed)
 
@@ -99,7 +99,7 @@ def _is_code(line: str) -> bool:
 
 
 def _score(removed: str, added: str, wanted: re.Pattern[str]) -> float:
-    """How much a change tells: a line with its successor, a condition or value, the words."""
+    """How telling a change is: old and new line, a condition or value, the request's words."""
     both = f"{removed} {added}"
     is_pair = bool(removed and added)
     if is_pair and TOKENS.findall(removed) == TOKENS.findall(added):

@@ -1,4 +1,4 @@
-"""Text from outside, made visible and marked so that a template cannot print it as an order."""
+"""Outside text, made visible and marked so that a template cannot print it as instructions."""
 
 import hashlib
 import re

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HELP = "docs/prompt.md lists the variables and the blocks."
 MAX_PROMPT = 400_000  # characters
-RENDER_SECONDS, RENDER_SHARE = 10.0, 0.25  # at most, and of the time of the build's model
+RENDER_SECONDS, RENDER_SHARE = 10.0, 0.25  # limits: seconds, and share of the model's time
 
 
 def prepare(
@@ -37,8 +37,8 @@ def prepare(
 
     `existing` are the texts of files that are not to be drafted again, `changed` earlier facts
     whose lines have changed. Preread's own template is rendered when the function is called, while
-    the child starts. A project's own is rendered here, because it may be wrong: raises E_PROMPT.
-    Without `own` it is not used.
+    the child starts. A project's template is rendered at once, because it may be wrong; without
+    `own` it is not used. Raises E_PROMPT.
     """
     from preread.prompt import values  # a cached reply needs the template's digest alone
 
@@ -74,9 +74,9 @@ def _rendered(services: "Services", given: Mapping[str, object], own: str | None
 def _in_a_process(
     services: "Services", templates: Mapping[str, Template], given: Mapping[str, Any]
 ) -> str:
-    """Render the project's template where it can neither hang nor fill this process.
+    """Render the project's template in a process with limits on time and memory.
 
-    It came with the repository, so it is not trusted.
+    It may have come with the repository, so it is not trusted.
     """
     import tempfile
 

@@ -21,9 +21,9 @@ MAX_LINES, MAX_CHARACTERS, MAX_LINE = 120, 20_000, 400
 
 
 def review_message(problems: Iterable["Problem"], drafts: Path | None = None) -> str:
-    """What to tell a builder whose drafts fail the check; empty without problems.
+    """The message to a model whose drafts fail the check; empty without problems.
 
-    `drafts` says where they are, for a builder that has not drafted them.
+    `drafts` is their folder, for a model that did not draft them in the same run.
     """
     every = list(dict.fromkeys(plain_line(str(problem), MAX_LINE) for problem in problems))
     if not every:

@@ -1,4 +1,4 @@
-"""The prompt's template: Preread's own, and the one that a project may put in its place."""
+"""The prompt's template: Preread's own, or the one that a project has in its place."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ MAX_TEMPLATE = 100_000  # bytes
 def template_digest(services: "Services") -> str:
     """Digest of the template in use.
 
-    A template that cannot be read has one too: the build that needs it will report the error.
+    A template that cannot be read has a digest, too: the build that needs it reports the error.
     """
     try:
         own = override(services) or ""

@@ -19,8 +19,9 @@ from preread.prompt.variables import CONTENTS, VERSION
 from preread.services import Services
 from preread.settings import RESERVED
 
-# The rules whose findings are worth checking, what the code itself does not say first. The others
-# summarise what the model is about to read, or are shown as history and documents.
+# The rules whose findings are worth checking; what the code itself does not say comes first. The
+# other rules summarise what the model reads anyway, or their findings are shown as commits and
+# documents.
 LEADS = (
     "failing", "flaky", "comments", "deprecations", "skipped", "knowledge",
     "ticket", "required", "unmentioned", "helpers", "run",
@@ -31,7 +32,7 @@ MAX_OF_RULE = 6  # findings of one rule
 MAX_PLACES, MAX_DOCUMENTS, MAX_NOTES = 6, 4, 24  # files, and as many tests; documents; notes
 MAX_SYMBOLS = 100  # characters of the names at one place
 MAX_TOKENS = 3000  # of all leads together, estimated
-LOOK_UPS = {"standard": 40, "full": 60}  # what a model needs that finds most of what there is
+LOOK_UPS = {"standard": 40, "full": 60}  # how many it takes to find most of what there is to find
 CODEBASE_SHARE = 4  # codebase.md gets at most a quarter of the tokens
 
 
@@ -188,7 +189,7 @@ def _path(path: Path) -> str:
 
 
 def _places(ranked: Sequence[Ranked], most: int) -> Iterator[dict[str, object]]:
-    """The best files; those without a line that matters only if there are no others."""
+    """The best files with lines that matter; if there are none, the best files."""
     exact = [one for one in ranked if one.lines]
     return map(_ranked, (exact or ranked)[:most])
 
