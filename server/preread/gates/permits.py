@@ -17,7 +17,7 @@ WHY = "Preread's look-up changes no file of yours: it only writes in .project/."
 
 
 def decide(event: events.Event, _: Mapping[str, str]) -> events.Answer:
-    """Allow `load_context` of the plugin's own server, unless `force` is set, which costs money."""
+    """Allow `load_context` of the plugin's own server; not with `force`, which can cost money."""
     if event.get("tool_name") != messages.TOOL or not _is_own(event.get("mcp_server")):
         return None
     if events.input_of(event).get("force") not in (None, False):
