@@ -1,6 +1,6 @@
 """`permit-load`: allows the one call that opens the gates, in every permission mode.
 
-Without it, `claude -p` refuses the call, as it does in plan mode, and a gate stays closed for ever.
+Without it, `claude -p` refuses the call, as it does in plan mode, and a gate stays closed forever.
 A person's own rules still decide: a hook cannot allow what they deny or want to be asked about.
 """
 
@@ -24,7 +24,7 @@ def decide(event: events.Event, _: Mapping[str, str]) -> events.Answer:
         return None
     if event.get("hook_event_name") == "PreToolUse":
         return _answer("PreToolUse", permissionDecision="allow", permissionDecisionReason=WHY)
-    if event.get("permission_mode") == "plan":  # where Claude Code asks nevertheless
+    if event.get("permission_mode") == "plan":  # in which Claude Code asks anyway
         return _answer("PermissionRequest", decision={"behavior": "allow"})
     return None
 
