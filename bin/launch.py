@@ -95,13 +95,13 @@ def become_preread(arguments: list[str], *, must_be_quick: bool) -> None:
         cache = os.path.join(data_folders(os.environ)[0], "pycache")
         if must_be_quick and not is_compiled(cache):
             raise Unready("its first start takes longer")
-        run(sys.executable, cache, arguments)
-    environment = chosen(os.environ, digest(wanted))
+        exec_preread(sys.executable, cache, arguments)
+    environment = choose_environment(os.environ, digest(wanted))
     if must_be_quick and not (environment.ready() and is_compiled(environment.cache)):
         raise Unready("it is not installed yet")
-    lock = locked(environment, wanted)
+    lock = ensure_environment(environment, wanted)
     link(environment)
-    run(environment.python, environment.cache, arguments, lock)
+    exec_preread(environment.python, environment.cache, arguments, lock)
 
 
 def is_compiled(cache: str) -> bool:
@@ -171,7 +171,7 @@ def data_folders(environ: Mapping[str, str]) -> list[str]:
     return [*found, os.path.join(shared, "preread")]
 
 
-def chosen(environ: Mapping[str, str], name: str) -> Environment:
+def choose_environment(environ: Mapping[str, str], name: str) -> Environment:
     """The first environment that is ready, else the one to make."""
     places = [Environment(data, name) for data in data_folders(environ)]
     return next((place for place in places if place.ready()), places[0])
@@ -198,7 +198,7 @@ def open_lock(path: str) -> int | None:
         return None
 
 
-def locked(environment: Environment, wanted: list[str]) -> int | None:
+def ensure_environment(environment: Environment, wanted: list[str]) -> int | None:
     """Make the environment if needed; returns the lock that keeps it. Raises Unready."""
     with suppress(OSError):
         os.makedirs(environment.data, exist_ok=True)
@@ -229,7 +229,7 @@ def locked(environment: Environment, wanted: list[str]) -> int | None:
 # -- becoming something else
 
 
-def run(python: str, cache: str, arguments: list[str], lock: int | None = None) -> None:
+def exec_preread(python: str, cache: str, arguments: list[str], lock: int | None = None) -> None:
     """Become Preread. The process then keeps the lock until it ends."""
     if lock is not None:
         os.set_inheritable(lock, True)

@@ -33,7 +33,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            raise Unusable("damaged", "it is not a zip archive, or damaged") from error
+            raise Unusable("damaged", "it is not a zip archive, or it is damaged") from error
         self.names = {info.filename for info in self._zip.infolist()}
         self._left = MAX_UNPACKED
         if len(self.names) > MAX_MEMBERS:

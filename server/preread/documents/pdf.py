@@ -19,7 +19,7 @@ MAX_PAGES = 5_000  # an ordinary page takes 2 to 7 ms of the child's 30 s
 # line, whatever follows. Before a capital or a digit, as in UTF-8, the hyphen is part of the word.
 HYPHEN = re.compile("[\ufffe\u00ad](?:\r?\n)?|\x02(?=[^\\W\\d_A-Z])")
 DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
-FAULTS = {3: ("damaged", "it is not a PDF, or damaged"), 4: ("encrypted", "it is encrypted"),
+FAULTS = {3: ("damaged", "it is not a PDF, or it is damaged"), 4: ("encrypted", "it is encrypted"),
           5: ("encrypted", "it uses a security handler that is not supported")}  # fmt: skip
 
 

@@ -192,7 +192,7 @@ RULES: dict[str, Callable[[list[Event], Event], str]] = {
 
 
 class Boundary:
-    """A place in the events where the work changed: by which rule, and why."""
+    """A place in the events where the work changed, the rule that says so, and why."""
 
     __slots__ = ("at", "place", "rule", "why")
 

@@ -136,9 +136,9 @@ def _needs(
         return call.remarked(messages.stale_file(name, feature), found, root)
     why = messages.reason(feature, found, roots)
     if os.path.exists(path):
-        from preread.gates import calls
+        from preread.gates import load_calls
 
-        if calls.why_cannot_load(call.event, feature, found):
+        if load_calls.why_cannot_load(call.event, feature, found):
             return PASS
         text = messages.existing_file(name, feature, why, roots, call.noun)
         return call.remarked(text, found, root)

@@ -11,7 +11,7 @@ import time
 
 from preread.gates import attention, events, printable, sessions, state_files, transcripts
 
-# A session counts as active for so many seconds after the last line of its transcript.
+# Seconds for which a session counts as active after the last line of its transcript.
 ALIVE = 4 * 3600.0
 MAX_SESSIONS, MAX_NAMED = 5, 3
 HINT = ("together",)  # in .cache

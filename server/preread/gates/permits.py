@@ -1,6 +1,6 @@
 """`permit-load`: allows the one call that opens the gates, in every permission mode.
 
-Without it, `claude -p` refuses the call, as it does in plan mode, and a gate stays closed for ever.
+Without it, `claude -p` refuses the call, as it does in plan mode, and a gate stays closed forever.
 A person's own rules still decide: a hook cannot allow what they deny or want to be asked about.
 """
 
@@ -17,14 +17,14 @@ WHY = "Preread's look-up changes no file of yours: it only writes in .project/."
 
 
 def decide(event: events.Event, _: Mapping[str, str]) -> events.Answer:
-    """Allow `load_context` of the plugin's own server, unless `force` is set, which costs money."""
+    """Allow `load_context` of the plugin's own server; not with `force`, which can cost money."""
     if event.get("tool_name") != messages.TOOL or not _is_own(event.get("mcp_server")):
         return None
     if events.input_of(event).get("force") not in (None, False):
         return None
     if event.get("hook_event_name") == "PreToolUse":
         return _answer("PreToolUse", permissionDecision="allow", permissionDecisionReason=WHY)
-    if event.get("permission_mode") == "plan":  # where Claude Code asks nevertheless
+    if event.get("permission_mode") == "plan":  # in which Claude Code asks anyway
         return _answer("PermissionRequest", decision={"behavior": "allow"})
     return None
 

@@ -7,10 +7,10 @@ or the tests pass. After a change it is only advice, once.
 from __future__ import annotations
 
 from preread.gates import (
-    calls,
     content,
     events,
     fence,
+    load_calls,
     messages,
     record_run,
     rules,
@@ -194,8 +194,8 @@ def _is_met(
     if sessions.last_use(where.root, where.session) >= run.at > 0:
         return True
     return bool(
-        calls.why_cannot_load(event, feature, where.rules)
-        or calls.why_unknown(event, where.root, f"{feature} again")
+        load_calls.why_cannot_load(event, feature, where.rules)
+        or load_calls.why_unknown(event, where.root, f"{feature} again")
     )
 
 

@@ -101,7 +101,11 @@ def _text(where: Workspace, again: list[str], facts: list[str]) -> str:
     rows = [_row(root, name, why) for root, name, why in _checked(where)]
     start = "Dossiers of this project. Read them before you write what .project/gates covers:\n"
     text = start + fence.block(_list(rows)) if rows else "This project has no dossiers yet.\n"
-    text += "Files that .project/gates covers need their dossier first. " + _how_to_get() + "\n"
+    text += (
+        "Files and agents that .project/gates covers need their dossier first. "
+        + _how_to_get()
+        + "\n"
+    )
     if facts:
         text += "\nFacts about what was worked on last:\n" + fence.block("\n".join(facts) + "\n")
     for number, feature in enumerate(again):

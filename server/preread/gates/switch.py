@@ -41,7 +41,7 @@ def path_of(root: str) -> str:
 
 
 def text(seconds: int | None, writer: str) -> bytes:
-    """The file's content for so many seconds from now, or for good."""
+    """The file's content: off for `seconds` from now, or for good."""
     until = FOREVER if seconds is None else f"{time.time() + seconds:.0f}"
     return f"{until}\nby {writer}\n".encode("ascii")
 

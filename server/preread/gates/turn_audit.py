@@ -6,10 +6,10 @@ import os
 import time
 
 from preread.gates import (
-    calls,
     changes,
     events,
     fence,
+    load_calls,
     messages,
     rules,
     sessions,
@@ -49,7 +49,7 @@ def _audited(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer
     if not sessions.read_start(where.root, where.session):
         begin(where, "late", event)  # the hooks were installed while the session was running
         return None
-    new = [row for row in _new(where) if not calls.why_cannot_load(event, row[1], where.rules)]
+    new = [row for row in _new(where) if not load_calls.why_cannot_load(event, row[1], where.rules)]
     if not new:
         return None
     what = _files(new, "was written without a dossier", "were written without their dossiers")

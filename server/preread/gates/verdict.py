@@ -72,10 +72,10 @@ class Call:
         verdict = self.blocked(text, person, found, root)
         if verdict.kind != "block":
             return verdict
-        from preread.gates import calls, messages
+        from preread.gates import load_calls, messages
 
-        why = calls.why_cannot_load(self.event, feature, found, calls.PATIENCE)
-        why = why or calls.why_unknown(self.event, root, feature)
+        why = load_calls.why_cannot_load(self.event, feature, found, load_calls.PATIENCE)
+        why = why or load_calls.why_unknown(self.event, root, feature)
         if not why:
             return verdict
         answer = events.remark(messages.let_through(feature, why, self.noun))

@@ -12,7 +12,7 @@ from preread.documents.references import Reference, references
 from preread.literature.extraction import Paper
 from preread.literature.measured import REFERENCE, confidence
 from preread.literature.measures import Tell
-from preread.literature.model import Entity, Shown
+from preread.literature.model import Entity, Sourced
 from preread.literature.network import Link, Network
 from preread.literature.rules import EDITION
 
@@ -75,7 +75,7 @@ def _common(one: Entity | Link) -> dict[str, object]:
             "sources": " ".join(one.sources), "lines": _lines(one)}  # fmt: skip
 
 
-def _lines(one: Shown) -> str:
+def _lines(one: Sourced) -> str:
     """The line of each source, in their order; `-` where it is not known."""
     return " ".join("-" if line is None else f"{line}" for line in one.lines)
 
@@ -160,7 +160,7 @@ def _iri(key: str) -> str:
     return f"{RELATIONS if prefix else VOCABULARY}{name}"
 
 
-def _statement(one: Shown) -> dict[str, Any]:
+def _statement(one: Sourced) -> dict[str, Any]:
     return {"preread:sources": list(one.sources), "preread:lines": _lines(one),
             "preread:confidence": one.confidence, "preread:rule": one.rule}  # fmt: skip
 

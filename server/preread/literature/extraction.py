@@ -176,7 +176,9 @@ def relations(
 def _mentions(paper: Paper, parts: dict[int, list[Entity]], tell: Tell) -> Iterator[Relation]:
     """What a document mentions, and the pairs of entities that one sentence names."""
     for entity in dict.fromkeys(one for named in parts.values() for one in named):
-        yield Relation(source=paper.title, kind="mentions", target=entity.name, **entity.shown())
+        yield Relation(
+            source=paper.title, kind="mentions", target=entity.name, **entity.provenance()
+        )
     for number, (part, named) in enumerate(parts.items(), 1):
         tell(f"{paper.path}: what it mentions together", number, len(parts))
         if len(named) > 1:

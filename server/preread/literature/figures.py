@@ -20,7 +20,7 @@ COLOURS = {
 }  # fmt: skip
 
 
-class Shown(NamedTuple):
+class ShownNode(NamedTuple):
     """A node of a figure: its index in the graph, its value, its citations as `[1][2]`."""
 
     place: int
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
     cited: str
 
 
-def bars(found: Network, shown: Sequence[Shown], title: str) -> str:
+def bars(found: Network, shown: Sequence[ShownNode], title: str) -> str:
     """A bar chart with one bar per node."""
     height = 2 * MARGIN + ROW * len(shown)
     names = [f"{_name(found, one)}: {one.value:.3f}" for one in shown]
@@ -46,7 +46,7 @@ def bars(found: Network, shown: Sequence[Shown], title: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
+def circle(found: Network, shown: Sequence[ShownNode], title: str) -> str:
     """The nodes on a circle, with a line for each relation between two of them.
 
     Relations other than mentions are solid and labelled; the legend is below.
@@ -114,15 +114,15 @@ def _svg(height: float, title: str, description: str) -> ET.Element:
     return root
 
 
-def _name(found: Network, one: Shown) -> str:
+def _name(found: Network, one: ShownNode) -> str:
     node = found.nodes[one.place]
     return f"{node.name} ({node.kind})"
 
 
-def _label(found: Network, one: Shown, most: int = MAX_LABEL) -> str:
+def _label(found: Network, one: ShownNode, most: int = MAX_LABEL) -> str:
     name = " ".join(clean(found.nodes[one.place].name).split())
     return f"{name if len(name) <= most else name[: most - 1] + '…'} {one.cited}"
 
 
-def _colour(found: Network, one: Shown) -> str:
+def _colour(found: Network, one: ShownNode) -> str:
     return COLOURS[found.nodes[one.place].kind]

@@ -14,7 +14,7 @@ RelationKind = Literal["cites", "defines", "extends", "contradicts", "mentions",
 LINES = "On which line of each source, by its place; null if that is not known."
 
 
-class Shown(Model):
+class Sourced(Model):
     """How sure something is, what found it, and which parts of documents show it."""
 
     confidence: float = Field(description="The precision of its rule; a model's is an estimate.")
@@ -22,19 +22,19 @@ class Shown(Model):
     sources: tuple[str, ...] = Field(description="The parts of documents that show it.")
     lines: tuple[int | None, ...] = Field(description=LINES)
 
-    def shown(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """These fields, for a model that is made from this one."""
-        return {name: getattr(self, name) for name in Shown.model_fields}
+        return {name: getattr(self, name) for name in Sourced.model_fields}
 
 
-class Entity(Shown):
+class Entity(Sourced):
     """Something that documents name."""
 
     kind: EntityKind
     name: str
 
 
-class Relation(Shown):
+class Relation(Sourced):
     """How two entities are related, by their names."""
 
     source: str

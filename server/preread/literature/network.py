@@ -16,7 +16,7 @@ from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.literature.extraction import Paper, Vocabulary
 from preread.literature.measures import Tell
-from preread.literature.model import Entity, EntityKind, Relation, RelationKind, Shown
+from preread.literature.model import Entity, EntityKind, Relation, RelationKind, Sourced
 from preread.models import Model
 
 ID = re.compile(r"[0-9a-f]{12}")
@@ -40,7 +40,7 @@ class Schema(Model):
         return [*(("THEORY", term) for term in self.theories), *named]
 
 
-class Link(Shown):
+class Link(Sourced):
     """An edge between two nodes, given by index."""
 
     source: int
@@ -135,7 +135,7 @@ def network(
             links.append((relation, source.name.casefold(), target.name.casefold()))
     places = {key: place for place, key in enumerate(nodes)}
     edges = tuple(
-        Link(source=places[start], kind=one.kind, target=places[end], **one.shown())
+        Link(source=places[start], kind=one.kind, target=places[end], **one.provenance())
         for one, start, end in links
     )
     known = {places[key]: int(year) for key, year in years.items() if year.isdigit()}
@@ -147,7 +147,7 @@ def _end(nodes: dict[str, Entity], name: str, relation: Relation, schema: Schema
     kind: EntityKind = "WORK" if relation.kind == "cites" else "CONCEPT"
     key = name.casefold()
     if key not in nodes and (not schema.kinds or kind in schema.kinds):
-        nodes[key] = Entity(kind=kind, name=name, **relation.shown())
+        nodes[key] = Entity(kind=kind, name=name, **relation.provenance())
     return nodes.get(key)
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from preread.literature import measures, network
 from preread.literature.measured import confidence
 from preread.literature.measures import Tell
-from preread.literature.model import Relation, RelationKind, Shown
+from preread.literature.model import Relation, RelationKind, Sourced
 from preread.literature.network import Link, Made, Network
 from preread.models import Model
 from preread.operations.literature import shared
@@ -21,7 +21,7 @@ from preread.services import Services
 Measure = Literal["degree", "betweenness", "pagerank", "communities", "bridges", "over_time"]
 VECTOR: tuple[Measure, ...] = ("degree", "pagerank", "communities")
 KINDS: tuple[RelationKind, ...] = get_args(RelationKind)
-NOTHING = Shown(confidence=-1, rule="", sources=(), lines=())
+NOTHING = Sourced(confidence=-1, rule="", sources=(), lines=())
 
 
 class AnalyseRequest(RequestModel):
@@ -36,7 +36,7 @@ class AnalyseRequest(RequestModel):
     limit: int = Field(50, ge=1, le=100_000, description="The maximum number of rows.")
 
 
-class Row(Shown):
+class Row(Sourced):
     """A node with its value; a bridge, which has two nodes; or a year."""
 
     name: str
@@ -105,7 +105,7 @@ def _bridges(found: Network, request: AnalyseRequest, tell: Tell) -> Measured:
     return [
         Row(name=found.nodes[a].name, kind=found.nodes[a].kind, value=1.0,
             other=found.nodes[b].name, vector=tuple(column[a] for column in columns),
-            **surest[a, b].shown())
+            **surest[a, b].provenance())
         for a, b in ends
     ], True  # fmt: skip
 
@@ -130,7 +130,7 @@ def _ranked(found: Network, request: AnalyseRequest, tell: Tell) -> Measured:
     nodes = ((place, found.nodes[place]) for place in top)
     return [
         Row(name=node.name, kind=node.kind, value=values[place],
-            vector=tuple(column[place] for column in columns), **node.shown())
+            vector=tuple(column[place] for column in columns), **node.provenance())
         for place, node in nodes
     ], is_exact  # fmt: skip
 
@@ -177,7 +177,7 @@ def _edges(found: Network, request: AnalyseRequest, rows: list[Row]) -> Iterator
         links = (one for one in found.edges if {one.source, one.target} <= places)
     for one in links:
         ends = {"source": found.nodes[one.source].name, "target": found.nodes[one.target].name}
-        yield Relation(kind=one.kind, **ends, **one.shown())
+        yield Relation(kind=one.kind, **ends, **one.provenance())
 
 
 MEASURED = {"over_time": _years, "bridges": _bridges}

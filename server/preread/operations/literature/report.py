@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import Field
 
 from preread.literature import figures, measures, model, network
-from preread.literature.figures import Shown
+from preread.literature.figures import ShownNode
 from preread.literature.measures import Tell
 from preread.literature.network import Made, Network
 from preread.models import Model
@@ -62,7 +62,7 @@ def written(found: Network, tell: Tell) -> ReportReply:
     cited: dict[str, int] = {}
     documents = _documents(found, cited)
     best = sorted(range(len(found.nodes)), key=lambda place: -ranks[place])[:TOP]
-    shown = [Shown(at, ranks[at], _numbers(found.nodes[at].sources, cited)) for at in best]
+    shown = [ShownNode(at, ranks[at], _numbers(found.nodes[at].sources, cited)) for at in best]
     lines = ["# What the documents say", "", _counted(found), "", *documents]
     lines += ["", "## Most referred to", ""]
     lines += [
@@ -85,7 +85,7 @@ def written(found: Network, tell: Tell) -> ReportReply:
     )
 
 
-def _figures(found: Network, shown: list[Shown], cited: dict[str, int]) -> list[Figure]:
+def _figures(found: Network, shown: list[ShownNode], cited: dict[str, int]) -> list[Figure]:
     """Drawings of the most referenced nodes, and of the documents that refer to them."""
     ranks, related = (
         "PageRank of what is most referred to",
@@ -98,7 +98,7 @@ def _figures(found: Network, shown: list[Shown], cited: dict[str, int]) -> list[
         if one.target in places and found.nodes[one.source].kind == "DOCUMENT"
     )
     documents = [
-        Shown(place, 0.0, _numbers(found.nodes[place].sources, cited))
+        ShownNode(place, 0.0, _numbers(found.nodes[place].sources, cited))
         for place, _ in referring.most_common(TOP)
         if place not in places
     ]
@@ -152,7 +152,7 @@ def _relations(found: Network, cited: dict[str, int]) -> Iterator[str]:
         yield f"None that a document {', '.join(SHOWN[:-1])} or {SHOWN[-1]} anything, {sure}."
 
 
-def _shown(one: model.Shown) -> str:
+def _shown(one: model.Sourced) -> str:
     """How sure it is, by which rule, and on which line of the first of its sources."""
     line = f", line {one.lines[0]}" if one.lines and one.lines[0] else ""
     return f"{one.confidence:.2f} by `{one.rule}`{line}"

@@ -17,7 +17,7 @@ from preread.records.runlog import STAGES
 LOG = "log "  # before the name of a run log's stage
 CONDITIONS = {
     "dossier": "the feature has a complete dossier",
-    **{f"{LOG}{stage}": f"its run log has come to {stage}" for stage in STAGES},
+    **{f"{LOG}{stage}": f"its run log has reached {stage}" for stage in STAGES},
     "log valid": "`preread check --run` finds no problem in its run log",
     "last run passed": "the newest recorded run of its tests passed",
     "no test fails": "none of its tests failed when it last ran, by reports and recorded runs",

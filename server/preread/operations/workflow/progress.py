@@ -66,7 +66,7 @@ class Progress:
         return found is not None and all(found.texts.get(name, "").strip() for name in REQUIRED)
 
     def has_stage(self, stage: str) -> bool:
-        """Whether the run log has come to a stage."""
+        """Whether the run log has reached a stage."""
         if self.log is None or not self.log.stage:
             return False
         return runlog.STAGES.index(self.log.stage) >= runlog.STAGES.index(stage)

@@ -1,4 +1,4 @@
-"""The outcome of the call that a block asked for, read from the session's transcript.
+"""The outcome of the call of `load_context` that a block asked for, read from transcripts.
 
 A gate may ask for a call, but not insist on one that is denied, fails, or is not available.
 """
@@ -30,7 +30,7 @@ MISSING = "No such tool available"
 PATIENCE, POLL = 1.0, 0.05  # seconds: Claude Code writes its transcript a little later
 
 
-class Call:
+class LoadCall:
     """A call of `load_context` and, once it has ended, its result."""
 
     __slots__ = ("ended", "failed", "feature", "text")
@@ -41,19 +41,24 @@ class Call:
         self.text = ""
 
     def why_no_dossier(self) -> str:
-        """Why this call will not lead to a dossier; empty if it still may."""
+        """Why this call did not lead to a dossier; empty if it still may."""
         if not self.ended:
             return ""
-        if not self.failed:
-            text = self.text.replace(" ", "")
-            if '"status":"building"' in text:
-                return ""
-            if '"code":"E_WRITE"' not in text:
-                return "load_context was called, and the dossier is not there yet"
-            why = self.text.partition(UNSAVED)[2].partition('"')[0].rstrip(". ")
-            return "its dossier is only in the reply of load_context" + (
-                ", because it could not be saved: " + events.shown(why, MAX_REASON) if why else ""
-            )
+        return self._why_failed() if self.failed else self._why_not_saved()
+
+    def _why_not_saved(self) -> str:
+        """Why a call that succeeded left no dossier on disk; empty while the dossier is built."""
+        text = self.text.replace(" ", "")
+        if '"status":"building"' in text:
+            return ""
+        if '"code":"E_WRITE"' not in text:
+            return "load_context was called, and the dossier is not there yet"
+        why = self.text.partition(UNSAVED)[2].partition('"')[0].rstrip(". ")
+        cause = ", because it could not be saved: " + events.shown(why, MAX_REASON) if why else ""
+        return "its dossier is only in the reply of load_context" + cause
+
+    def _why_failed(self) -> str:
+        """Why a call failed; empty for mistakes that the next call can correct."""
         if MISSING in self.text:
             return "load_context is not among the tools of this session"
         if any(code in self.text for code in MISTAKES):
@@ -81,7 +86,7 @@ def why_cannot_load(event: events.Event, feature: str, rules: Rules, patience: f
         time.sleep(POLL)
 
 
-def _last_call(tail: bytes, feature: str, rules: Rules) -> Call | None:
+def _last_call(tail: bytes, feature: str, rules: Rules) -> LoadCall | None:
     """The last call for a feature in a transcript."""
     made = [call for call in _calls(tail) if call.feature]
     made = [call for call in made if rules.served_by(call.feature) == feature]
@@ -106,9 +111,9 @@ def why_unknown(event: events.Event, root: str, feature: str) -> str:
     return "this session keeps no transcript, which would show what became of load_context"
 
 
-def _calls(tail: bytes) -> list[Call]:
+def _calls(tail: bytes) -> list[LoadCall]:
     """The calls in a transcript, oldest first."""
-    found: dict[str, Call] = {}
+    found: dict[str, LoadCall] = {}
     for line in tail.split(b"\n"):
         if b"load_context" in line or any(ident.encode() in line for ident in found):
             for block in transcripts.blocks(line):
@@ -116,13 +121,13 @@ def _calls(tail: bytes) -> list[Call]:
     return list(found.values())
 
 
-def _add_block(found: dict[str, Call], block: dict[str, object]) -> None:
+def _add_block(found: dict[str, LoadCall], block: dict[str, object]) -> None:
     """Add a call to those found, or its result to a call."""
     if block.get("type") == "tool_use":
         given = block.get("input")
         asked = given.get("feature") if isinstance(given, dict) else None
         if str(block.get("name")).endswith("__load_context") and isinstance(asked, str):
-            found[str(block.get("id"))] = Call(feature_names.feature_of_argument(asked))
+            found[str(block.get("id"))] = LoadCall(feature_names.feature_of_argument(asked))
     elif block.get("type") == "tool_result":
         call = found.get(str(block.get("tool_use_id")))
         if call is not None:
