@@ -462,7 +462,7 @@ async def test_commits_whose_base_is_deleted_and_those_without_a_branch_are_work
     own = commit(two, own_py="o\n")
     git(two, "update-ref", "refs/worktree/own", own)
     git(two, "reset", "-q", "--hard", "HEAD~")
-    assert "no branch has" in (await call(shop, "remove", name="two"))["message"]
+    assert "on no branch" in (await call(shop, "remove", name="two"))["message"]
     removed = await call(shop, "remove", name="two", force=True)
     assert removed["kept"]
     refs = git(shop, "for-each-ref", "--format=%(objectname)", "refs/preread/removed/two").split()

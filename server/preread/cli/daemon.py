@@ -92,7 +92,8 @@ def _detach(listen: "object") -> int:
 
     assert isinstance(listen, server.Listen)  # noqa: S101 - for the type checker
     arguments = ["--host", listen.host, "--port", str(listen.port)]
-    arguments += ["--http"] * (not listen.sockets) + ["--socket"] * (not listen.http)
+    arguments += [] if listen.sockets else ["--http"]
+    arguments += [] if listen.http else ["--socket"]
     for flag, path in (("--certificate", listen.certificate), ("--key", listen.key)):
         arguments += [flag, str(Path(path).absolute())] if path else []
     arguments += ["--issuer", listen.issuer] if listen.issuer else []

@@ -29,7 +29,7 @@ def rendered(markdown: str) -> Text:
 def _bullet(line: str) -> Text:
     found = SOURCES.search(line)
     words, cited = (line[: found.start()], found[0]) if found else (line, "")
-    text, end = Text("• " if words.startswith("- ") else ""), 2 * words.startswith("- ")
+    text, end = (Text("• "), 2) if words.startswith("- ") else (Text(), 0)
     for code in CODE.finditer(words):
         text.append(words[end : code.start()])
         text.append(code[2].strip(), "cyan")

@@ -133,7 +133,7 @@ def append(path: Path, line: bytes, *, durable: bool = False) -> None:
             if not stat.S_ISREG(info.st_mode):
                 raise OSError(errno.EINVAL, "it is not a regular file")
             is_partial = info.st_size and os.pread(handle, 1, info.st_size - 1) != b"\n"
-            data = b"\n" * bool(is_partial) + line + b"\n"
+            data = (b"\n" if is_partial else b"") + line + b"\n"
             if os.write(handle, data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if durable:

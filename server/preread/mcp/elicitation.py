@@ -60,8 +60,9 @@ class Asker:
                 )
             except MCPError:  # the client announced elicitation, but it failed
                 return False
-        accepted = isinstance(answer, ElicitResult) and answer.action == "accept" and answer.content
-        return bool(accepted and accepted.get(ANSWER))
+        if not isinstance(answer, ElicitResult) or answer.action != "accept":
+            return False
+        return bool(answer.content and answer.content.get(ANSWER))
 
 
 def _key(question: str) -> str:

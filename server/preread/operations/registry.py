@@ -158,7 +158,9 @@ class Operation:
     @property
     def paged(self) -> tuple[str, ...]:
         """The reply's lists that are returned page by page."""
-        return ("nodes", "edges") if self.reads_window else (self.pages,) if self.pages else ()
+        if self.reads_window:
+            return ("nodes", "edges")
+        return (self.pages,) if self.pages else ()
 
 
 async def in_thread(

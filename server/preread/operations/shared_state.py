@@ -160,10 +160,7 @@ class Calls:
         given, after = (link.params, link.after) if link else (params, None)
         self.made[place] = MadeCall({"method": name, "params": given}, result, after)
         if operation.pages and operation.pages in result:
-            if operation.reads_window:
-                page = paging.page_of_graph(result, at, options.limit, mark)
-            else:
-                page = paging.page(result, operation.pages, at, options.limit, mark)
+            page = _page(operation, result, at, options.limit, mark)
             result = page.result
             metadata["total"] = page.total
             if page.next_cursor:
@@ -343,6 +340,14 @@ def _finished(
         result = {"success": failure is None, "content": result, "error": failure}
     metadata = state.metadata | about
     return state.model_copy(update={"result": result, "error": failure, "metadata": metadata})
+
+
+def _page(
+    operation: Operation, result: dict[str, Any], at: paging.Place, limit: int | None, mark: str
+) -> paging.Page:
+    if operation.reads_window:
+        return paging.page_of_graph(result, at, limit, mark)
+    return paging.page(result, operation.pages, at, limit, mark)
 
 
 def _check_paging(operation: Operation, options: Options) -> None:

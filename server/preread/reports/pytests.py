@@ -120,7 +120,8 @@ def _add(log: _Log, value: dict[str, Any], line: int) -> None:
     kind, node, outcome = (
         outcomes.clean(value.get(key)) for key in ("$report_type", "nodeid", "outcome")
     )
-    if (kind != "TestReport" and (kind != "CollectReport" or outcome != "failed")) or not node:
+    is_result = kind == "TestReport" or (kind == "CollectReport" and outcome == "failed")
+    if not (is_result and node):
         return
     if node not in log.tests and len(log.tests) >= MAX_OUTCOMES:
         return

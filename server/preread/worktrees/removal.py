@@ -1,6 +1,6 @@
 """Remove a worktree; work that exists nowhere else is kept under a ref first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -105,20 +105,7 @@ def check(repository: Repository, record: Record, *, force: bool) -> Work:
         hint = "`preread worktree prune` saves what is left of its work and forgets the worktree."
         raise failed(f"The folder of {record.name} is gone.", hint, reason="gone")
     work = work_in(repository, record)
-    locked = next(
-        (
-            found["locked"] or "no reason given"
-            for found in repository.checkouts()
-            if found.get("branch") == record.branch and "locked" in found
-        ),
-        "",
-    )
-    reasons = [f"changes in {counted(len(work.dirty), 'file')}"] if work.dirty else []
-    reasons += [counted(work.unmerged, "unmerged commit")] if work.unmerged else []
-    reasons += [f"a {work.under_way} under way"] if work.under_way else []
-    reasons += ["a bare commit checked out"] if work.detached else []
-    reasons += [f"{counted(len(work.hidden), 'commit')} that no branch has"] if work.hidden else []
-    reasons += [f"git's own lock ({locked})"] if locked else []
+    reasons = [*_described(work), *_git_lock(repository, record)]
     if reasons and not force:
         raise failed(
             f"{record.name} has {' and '.join(reasons)}.",
@@ -129,6 +116,28 @@ def check(repository: Repository, record: Record, *, force: bool) -> Work:
             unmerged=work.unmerged,
         )
     return work
+
+
+def _described(work: Work) -> Iterator[str]:
+    """The work in words."""
+    if work.dirty:
+        yield f"changes in {counted(len(work.dirty), 'file')}"
+    if work.unmerged:
+        yield counted(work.unmerged, "unmerged commit")
+    if work.under_way:
+        yield f"a {work.under_way} under way"
+    if work.detached:
+        yield "a bare commit checked out"
+    if work.hidden:
+        yield f"{counted(len(work.hidden), 'commit')} on no branch"
+
+
+def _git_lock(repository: Repository, record: Record) -> Iterator[str]:
+    """Git's own lock on the worktree, which `git worktree lock` sets, in words."""
+    for checkout in repository.checkouts():
+        if checkout.get("branch") == record.branch and "locked" in checkout:
+            yield f"git's own lock ({checkout['locked'] or 'no reason given'})"
+            return
 
 
 def keep(repository: Repository, record: Record, work: Work) -> Removed:

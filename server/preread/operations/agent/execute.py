@@ -3,6 +3,7 @@
 import os
 import time
 from dataclasses import replace
+from typing import Literal
 
 from preread import aliases
 from preread.agents import answers, kinds, project_tests, proposals, run, work
@@ -175,9 +176,8 @@ def _execute(
             work.leave(repository, record)
     worktree = record.name if records.read(layout, record.name) else ""
     compared = compare.compare(repository, record) if worktree and policy.writes else None
-    proposes = policy.proposes and not (done and done.steps)
     return ExecuteReply(
-        status="proposed" if proposes else "incomplete" if done and done.stopped else "done",
+        status=_status(policy, done),
         kind=request.kind,
         text=own.credentials.without(ended.text)[:MAX_TEXT],
         worktree=worktree,
@@ -187,11 +187,24 @@ def _execute(
         ran=done.steps if done else (),
         cost_usd=ended.outcome.cost_usd,
         execution_time_ms=round((time.monotonic() - begun) * 1000),
-        next=(done.stopped if done else "")
-        or (
-            f"Merge it: `preread worktree merge {worktree}`" if compared else "Nothing was changed."
-        ),
+        next=_next(done, worktree if compared else ""),
     )
+
+
+def _status(
+    policy: kinds.Policy, done: proposals.Done | None
+) -> Literal["done", "proposed", "incomplete"]:
+    """`proposed` if none of a proposal's commands was run; `incomplete` if one failed."""
+    if policy.proposes and not (done and done.steps):
+        return "proposed"
+    return "incomplete" if done and done.stopped else "done"
+
+
+def _next(done: proposals.Done | None, changed: str) -> str:
+    """What to do next; `changed` is the worktree with changes to merge, if any."""
+    if done and done.stopped:
+        return done.stopped
+    return f"Merge it: `preread worktree merge {changed}`" if changed else "Nothing was changed."
 
 
 def _job(

@@ -60,7 +60,8 @@ def _may(resolved: ResolvedRequest, policy: Policy) -> str:
     if policy.proposes:
         allowed = ", ".join(f"`{one}`" for one in resolved.request.commands) or "none of them"
         return f"It may read its worktree, and proposes commands; {allowed} would be run."
-    return f"It may read {'and write ' * policy.writes}its worktree; no commands, no network."
+    may = "read and write" if policy.writes else "read"
+    return f"It may {may} its worktree; no commands, no network."
 
 
 def _where(resolved: ResolvedRequest) -> str:

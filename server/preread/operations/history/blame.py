@@ -171,7 +171,7 @@ def commits_of(services: Services, path: str, start: int, end: int) -> list[Comm
     fields: dict[str, str] = {}
     for text in done.out.decode("utf-8", "replace").split("\n"):
         if text.startswith("\t"):
-            sha = fields.get("", "").partition(" ")[0]
+            sha = fields.get("sha", "")
             at, by = fields.get("committer-time", "0"), fields.get("author", "")
             if sha.strip("0"):
                 found[sha] = Commit(
@@ -180,7 +180,10 @@ def commits_of(services: Services, path: str, start: int, end: int) -> list[Comm
             fields = {}
         else:
             key, _, value = text.partition(" ")
-            fields.setdefault(*(("", text) if not fields else (key, value)))
+            if fields:
+                fields.setdefault(key, value)
+            else:  # a line's first row starts with its commit
+                fields["sha"] = key
     return list(found.values())
 
 

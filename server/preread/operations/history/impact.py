@@ -139,13 +139,14 @@ def _named(services: Services, path: str, known: set[str]) -> list[str]:
 
 def _headings(diff: bytes) -> Iterator[bytes]:
     """A diff's lines without those of the files themselves, which can look like headings."""
-    text = 0
+    left = 0  # lines of the current hunk
     for line in diff.split(b"\n"):
-        if text:
-            text -= not line.startswith(b"\\")  # "No newline at end of file"
+        if left:
+            if not line.startswith(b"\\"):  # "\ No newline at end of file" is not counted
+                left -= 1
             continue
         if match := HUNK.match(line):
-            text = int(match[1] or b"1") + int(match[3] or b"1")
+            left = int(match[1] or b"1") + int(match[3] or b"1")
         yield line
 
 

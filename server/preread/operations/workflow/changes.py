@@ -43,15 +43,20 @@ def since(tree: Tree, base: str | None) -> Changes | None:
     numbers = tree.git(*options, "diff", "--numstat", "-z", *PLAIN, found, "--", ".").out
     rows = [match for row in numbers.split(b"\0") if (match := NUMSTAT.match(row))]
     patch = tree.git(*options, "diff", "-U0", *PLAIN, found, "--", ".").out
-    lines = patch.decode("utf-8", "replace").split("\n")
-    plus = (line for line in lines if line.startswith("+") and not line.startswith("+++"))
     return Changes(
         base=found,
         files=len(rows),
         added=sum(_number(row[1]) for row in rows),
         removed=sum(_number(row[2]) for row in rows),
-        debt=sum(len(DEBT.findall(line)) for line in plus),
+        debt=_debt(patch.decode("utf-8", "replace")),
     )
+
+
+def _debt(patch: str) -> int:
+    """How many marks of debt are in a patch's added lines."""
+    lines = patch.split("\n")
+    added = (line for line in lines if line.startswith("+") and not line.startswith("+++"))
+    return sum(len(DEBT.findall(line)) for line in added)
 
 
 def _number(text: bytes) -> int:

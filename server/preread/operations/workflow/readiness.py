@@ -82,7 +82,6 @@ def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
         found.append(
             Blocker(code="debt", message=message, next="Settle them, or raise `max_debt`.")
         )
-    counted = {code: sum(one.code == code for one in found) for code in ("stale", "run-log")}
     failing = [
         past for past in project.failing if request.feature is None or names[0] in past.features
     ]
@@ -92,8 +91,8 @@ def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
         lines_removed=changed.removed if changed else None,
         coverage=coverage.percent(services.layout),
         failing=len(failing),
-        stale=counted["stale"],
-        unfinished=counted["run-log"],
+        stale=sum(one.code == "stale" for one in found),
+        unfinished=sum(one.code == "run-log" for one in found),
         debt=changed.debt if changed else None,
     )
     base = changed.base if changed else ""

@@ -53,33 +53,57 @@ def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
     workflows = definitions.every(services.layout)
     name = request.feature and aliases.resolve(services.layout, request.feature).feature
     progress = Progress(Project(services), name) if name else None
-    found = list(_fitting(workflows.values(), request.task or ""))
-    stage, following = "", "Name the task or the feature, for instance: tests of the login page."
-    if progress is not None and (progress.has_dossier or progress.text or not found):
-        state = of_feature(progress, workflows)
-        stage, following = state.stage, state.next
-        under_way = workflows[state.workflow]
-        reasons = (f"{name} is at its stage {state.stage}", *(f"it lacks: {x}" for x in state.left))
-        own = Suggestion(
-            workflow=state.workflow, doc=under_way.doc, confidence=1.0, reasons=reasons,
-            start=filled(under_way.start, {"feature": name or ""}),
-        )  # fmt: skip
-        found = [own, *(one for one in found if one.workflow != own.workflow)]
-    elif found:
-        found = [_started(one, name or "…") for one in found]
-        following = f"Begin {found[0].workflow}, in Claude Code by {found[0].start}"
-        following += "" if name else ", with the feature's name."
+    fitting = list(_fitting(workflows.values(), request.task or ""))
+    if progress is not None and (progress.has_dossier or progress.text or not fitting):
+        reply = _continued(progress, workflows, fitting)
+    elif fitting:
+        reply = _begun(fitting, name)
     elif request.task:
         following = "No workflow matches the task. Begin with its feature: `preread load …`"
-    if request.training_mode:
-        found = [one.model_copy(update={"start": ""}) for one in found]
-        best = found[0] if found else None
-        following = f"{best.workflow} would fit: {best.doc}" if best else "No workflow would fit."
-    return SuggestReply(suggestions=tuple(found), stage=stage, next=following)
+        reply = SuggestReply(suggestions=(), next=following)
+    else:
+        following = "Name the task or the feature, for instance: tests of the login page."
+        reply = SuggestReply(suggestions=(), next=following)
+    return _only_explained(reply) if request.training_mode else reply
 
 
-def _started(one: Suggestion, feature: str) -> Suggestion:
-    return one.model_copy(update={"start": filled(one.start, {"feature": feature})})
+def _continued(
+    progress: Progress, workflows: dict[str, Workflow], fitting: list[Suggestion]
+) -> SuggestReply:
+    """The workflow that the feature is in and its next step first, then others for the task."""
+    feature = progress.feature
+    state = of_feature(progress, workflows)
+    workflow = workflows[state.workflow]
+    own = Suggestion(
+        workflow=state.workflow,
+        doc=workflow.doc,
+        confidence=1.0,
+        reasons=(
+            f"{feature} is at its stage {state.stage}",
+            *(f"it lacks: {condition}" for condition in state.left),
+        ),
+        start=filled(workflow.start, {"feature": feature}),
+    )
+    others = (one for one in fitting if one.workflow != own.workflow)
+    return SuggestReply(suggestions=(own, *others), stage=state.stage, next=state.next)
+
+
+def _begun(fitting: list[Suggestion], feature: str | None) -> SuggestReply:
+    """The workflows for the task, and how to begin the best of them."""
+    values = {"feature": feature or "…"}
+    found = [one.model_copy(update={"start": filled(one.start, values)}) for one in fitting]
+    following = f"Begin {found[0].workflow}, in Claude Code by {found[0].start}"
+    following += "" if feature else ", with the feature's name."
+    return SuggestReply(suggestions=tuple(found), next=following)
+
+
+def _only_explained(reply: SuggestReply) -> SuggestReply:
+    """The reply for training mode, without what starts a workflow."""
+    found = tuple(one.model_copy(update={"start": ""}) for one in reply.suggestions)
+    following = f"{found[0].workflow} would fit: {found[0].doc}" if found else None
+    return SuggestReply(
+        suggestions=found, stage=reply.stage, next=following or "No workflow would fit."
+    )
 
 
 def _fitting(workflows: Iterable[Workflow], task: str) -> Iterable[Suggestion]:

@@ -93,19 +93,9 @@ def _wanted(repository: Repository, request: CreateRequest, *, agent: bool) -> R
             "E_ISSUE", f"{request.issue} is not an issue number.", "They start at 1."
         )
     feature = feature_name(request.feature) if request.feature else ""
-    name = request.name
-    if name is None:
-        if request.issue is None and not feature:
-            raise PrereadError(
-                "E_USAGE", "`worktree.create` needs `name`, `issue` or `feature`.", ""
-            )
-        name = create.default_name(request.issue, feature, records.every(repository.layout))
-    if agent and (
-        secret := [path for path in request.copy_in if is_env_file(PurePosixPath(path).name)]
-    ):
-        raise PrereadError(
-            "E_NOT_ALLOWED", f"{secret[0]} may contain secrets: only a person may copy it.", ""
-        )
+    name = _name(repository, request, feature)
+    if agent:
+        _check_copies(request)
     begun_at = repository.commit_of(request.base or "HEAD")
     if not begun_at:
         raise failed(f"There is no commit {ascii(request.base)[:80]}.", "Name a branch or a tag.")
@@ -121,6 +111,24 @@ def _wanted(repository: Repository, request: CreateRequest, *, agent: bool) -> R
         copies=request.copy_in,
         links=request.link_in,
     )
+
+
+def _name(repository: Repository, request: CreateRequest, feature: str) -> str:
+    """The worktree's name, by default from its issue or feature. Raises E_USAGE."""
+    if request.name is not None:
+        return request.name
+    if request.issue is None and not feature:
+        raise PrereadError("E_USAGE", "`worktree.create` needs `name`, `issue` or `feature`.", "")
+    return create.default_name(request.issue, feature, records.every(repository.layout))
+
+
+def _check_copies(request: CreateRequest) -> None:
+    """Refuse an agent's request to copy a file that may contain secrets. Raises E_NOT_ALLOWED."""
+    for path in request.copy_in:
+        if is_env_file(PurePosixPath(path).name):
+            raise PrereadError(
+                "E_NOT_ALLOWED", f"{path} may contain secrets: only a person may copy it.", ""
+            )
 
 
 OPERATION = Operation(
