@@ -638,6 +638,16 @@ def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     assert (done.status, "is a link" in done.err, "chmod" in done.err) == (1, True, False)
 
 
+def test_a_path_that_is_too_long_for_a_socket_is_refused_and_tcp_works(tmp_path: Path) -> None:
+    runtime = tmp_path / ("x" * 100)
+    runtime.mkdir()
+    environ = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(runtime), **OFF}
+    done = run_cli("serve", "--port", "0", cwd=tmp_path, env=environ)
+    assert (done.status, "too long" in done.err, "--http" in done.err) == (1, True, True)
+    for words in (("--http", "--detach", "--port", "0"), ("stop",)):
+        assert run_cli("serve", *words, cwd=tmp_path, env=environ).status == 0
+
+
 def test_after_an_upgrade_the_status_says_that_the_old_daemon_runs(
     running: Daemon, tmp_path: Path
 ) -> None:

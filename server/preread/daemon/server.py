@@ -157,6 +157,11 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
         if listen.sockets:
             found.http = _unix(paths.http_socket(environ))
             found.lines = _unix(paths.lines_socket(environ))
+    except OSError as error:  # also of a path that is longer than about 100 characters
+        hint = "Another folder, or a shorter one: XDG_RUNTIME_DIR. Only TCP: --http."
+        message = f"It cannot listen in {paths.runtime_folder(environ)}: {error}."
+        raise PrereadError("E_DAEMON", message, hint) from error
+    try:
         if listen.http:
             found.tcp = _tcp(listen.host, listen.port)
     except (OSError, OverflowError) as error:

@@ -147,7 +147,8 @@ def detach(environ: Mapping[str, str], arguments: list[str]) -> Status:
             return found
         time.sleep(POLL_SECONDS)
     last = log.read_bytes()[before:].decode(errors="replace")
-    raise PrereadError("E_DAEMON", f"The daemon did not start. {last}".strip(), f"Its log: {log}")
+    hint = f"Its log: {log}" if last else "`preread serve` shows why."  # the disk may be full
+    raise PrereadError("E_DAEMON", f"The daemon did not start. {last}".strip(), hint)
 
 
 def stop(environ: Mapping[str, str]) -> Status:
