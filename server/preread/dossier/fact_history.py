@@ -148,13 +148,15 @@ def taken_out(layout: Layout, found: Published, replaced: Collection[str]) -> se
     `replaced`: ids of facts that people changed instead. Raises Unreadable.
     """
     manifest = found.manifest or Manifest(feature="")
-    shown = {one.id for one in known(found.texts, manifest.feature).values()}
-    gone = {*manifest.facts} - shown - {*replaced}
+    shown = known(found.texts, manifest.feature).values()
+    gone = {*manifest.facts} - {one.id for one in shown} - {*replaced}
     past = every(events(layout, manifest.feature)) if gone else ()
-    lasting = {
-        fact_text.lasting_id(one.file, one.text, one.sources) for one in past if one.id in gone
-    }
-    return gone | lasting
+    # After a merge, the manifest also has the ids of lines that the other branch has moved.
+    return gone | (_lasting(one for one in past if one.id in gone) - _lasting(shown))
+
+
+def _lasting(facts: Iterable[Known]) -> set[str]:
+    return {fact_text.lasting_id(one.file, one.text, one.sources) for one in facts}
 
 
 # -- writing it

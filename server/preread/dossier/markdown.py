@@ -255,13 +255,13 @@ def _bullet(fact: Fact, base: Ref | None, paths: Paths) -> str:
         anchor.source for anchor in anchors.of_fact(fact, str(base) if base is not None else "")
     }
     if not fact.sources or (
-        base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)
+        base is not None and fact.sources == (str(base),) and not ends_in_sources(fact.text)
     ):
         return f"- {_shortened(fact.text, base, paths)}"
     parts = [
         _part(text, base, paths)
         for text in fact.sources
-        if text not in inside or _ends_in_sources(fact.text)
+        if text not in inside or ends_in_sources(fact.text)
     ]
     text = _shortened(fact.text, base, paths)
     return f"- {text} ({', '.join(parts)})" if parts else f"- {text}"
@@ -291,7 +291,7 @@ def _shortened(text: str, base: Ref | None, paths: Paths) -> str:
     return "".join((*parts, text[end:]))
 
 
-def _ends_in_sources(text: str) -> bool:
+def ends_in_sources(text: str) -> bool:
     """Whether a fact's text alone would be read as a fact with sources."""
     return brackets.are_sources(brackets.split_sources(text)[1])
 
