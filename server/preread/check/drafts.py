@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preread.dossier import (
+    anchors,
     fact_history,
     fact_text,
     markdown,
@@ -77,8 +78,8 @@ def with_user_facts(
     """Add the facts that people wrote into the published files, with their current sources.
 
     They come first in their file, unless a draft already has them, and are checked like any other.
-    If the manifest does not say who wrote what, facts that differ from a draft's only in their
-    numbers do not count as a person's.
+    If the manifest does not say who wrote what, or git merged it, facts that differ from a draft's
+    only in their numbers do not count as a person's.
     """
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
@@ -107,7 +108,8 @@ class _PeoplesFacts:
     def missing_from(self, draft: Draft, published_text: str) -> Iterator[Section]:
         """The sections of a published file, with only those facts of people that a draft lacks."""
         drafted = {fact_text.fact_id(draft.name, fact.text) for fact in draft.facts}
-        authors_known = bool(self.manifest.facts)
+        is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
+        authors_known = bool(self.manifest.facts) and not is_merged
         shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
         for section in _written_by_people(draft.name, published_text, self.manifest).sections:
             facts = [fact for fact in section.facts if fact_text.shape(fact.text) not in shapes]
@@ -125,7 +127,7 @@ class _PeoplesFacts:
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
             found = source_tracking.find_lost(self.relocator, marks)
-        found = self._found_by_quotes(fact, found, marks)
+        found = self._found_by_quotes(fact, section.source, found, marks)
         now = source_tracking.updated_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
         self.new_ids[old] = identity
@@ -137,22 +139,30 @@ class _PeoplesFacts:
         return now
 
     def _found_by_quotes(
-        self, fact: Fact, found: SourceChanges, marks: Mapping[str, SpanMark]
+        self, fact: Fact, base: str, found: SourceChanges, marks: Mapping[str, SpanMark]
     ) -> SourceChanges:
-        """`found`, with the lines that have the quotes of a fact, if its only source is lost.
+        """`found`, with the lines that have a fact's quotes where it has lost its lines.
 
-        Or if it is new: its file may have changed since a person wrote the fact.
+        Also where they were never seen: the file may have changed since a person wrote the fact.
+        Of a fact with several sources, only names with their lines say which has which quote.
         """
-        source = fact.sources[0] if len(fact.sources) == 1 else ""
-        ref, quotes = sources.parse(source), fact_text.quotes(fact.text)
-        is_tracked = source in marks and source not in found.lost
-        if ref is None or ref.kind != "lines" or not quotes or is_tracked:
-            return found
-        now = self.relocator.quoting(ref, quotes, marks.get(source))
-        if now is None or now == ref:
-            return found
-        moved = {**found.moved, source: str(now)}
-        return SourceChanges(moved, found.changed - {source}, found.gone - {source})
+        quotes = {
+            one.source: [one.quote]
+            for one in anchors.of_fact(fact, base)
+            if len(one.quote) >= fact_text.MIN_QUOTE
+        }
+        if len(fact.sources) == 1:
+            quotes[fact.sources[0]] = fact_text.quotes(fact.text)
+        moved: dict[str, str] = {}
+        for source, own in quotes.items():
+            ref, is_tracked = sources.parse(source), source in marks and source not in found.lost
+            if ref is None or ref.kind != "lines" or not own or is_tracked:
+                continue
+            now = self.relocator.quoting(ref, own, marks.get(source))
+            if now is not None and now != ref:
+                moved[source] = str(now)
+        lost = moved.keys()
+        return SourceChanges({**found.moved, **moved}, found.changed - lost, found.gone - lost)
 
 
 def _by_lasting_id(

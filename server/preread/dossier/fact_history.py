@@ -148,13 +148,15 @@ def deleted_by_people(layout: Layout, found: Published, replaced: Collection[str
     `replaced`: ids of facts that people edited, which do not count. Raises Unreadable.
     """
     manifest = found.manifest or Manifest(feature="")
-    shown = {one.id for one in facts_in(found.texts, manifest.feature).values()}
-    gone = {*manifest.facts} - shown - {*replaced}
+    shown = facts_in(found.texts, manifest.feature).values()
+    gone = {*manifest.facts} - {one.id for one in shown} - {*replaced}
     past = all_facts(events(layout, manifest.feature)) if gone else ()
-    lasting = {
-        fact_text.lasting_id(one.file, one.text, one.sources) for one in past if one.id in gone
-    }
-    return gone | lasting
+    # After a merge, the manifest also has the ids of lines that the other branch has moved.
+    return gone | (_lasting_ids(one for one in past if one.id in gone) - _lasting_ids(shown))
+
+
+def _lasting_ids(facts: Iterable[Known]) -> set[str]:
+    return {fact_text.lasting_id(one.file, one.text, one.sources) for one in facts}
 
 
 # -- writing it

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from preread.dossier import fact_text, markdown
+from preread.dossier import anchors, fact_text, markdown
 from preread.models import Draft, Fact, Fence, Section
 
 Lines = dict[int, list[str]]  # number of an old line -> its new content
@@ -19,12 +19,13 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     before = markdown.parse(draft.name, draft.feature, old)[0]
     pairs = _pairs(before, draft)
     lines: Lines = {number: [line] for number, line in enumerate(old.split("\n"), 1)}
+    bases = {id(fact): section.source for _, section, fact in markdown.all_facts([draft])}
     added: list[Section] = []
     for _, _, fact in markdown.all_facts([before]):
         now = pairs.get(fact.line)
         lines[fact.line] = [] if now is None else lines[fact.line]
         if now is not None and (now.text, now.sources) != (fact.text, fact.sources):
-            lines[fact.line] = [_bullet(now)]
+            lines[fact.line] = [_bullet(now, bases[id(now)])]
     for number in _dropped_fences(before, draft, keep):
         lines[number] = []
     _move_headings(before, draft, pairs, lines)
@@ -35,7 +36,8 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
         if place is None and new:
             added.append(replace(section, items=new))
         elif place is not None:
-            lines[place] += [_bullet(item) for item in new if isinstance(item, Fact)]
+            facts = [item for item in new if isinstance(item, Fact)]
+            lines[place] += [_bullet(fact, section.source) for fact in facts]
     _drop_empty_sections(before, lines)
     text = "\n".join(line for number in sorted(lines) for line in lines[number])
     if added:
@@ -44,8 +46,12 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     return _with_full_paths(text, draft)
 
 
-def _bullet(fact: Fact) -> str:
-    return f"- {fact.text} ({', '.join(fact.sources)})" if fact.sources else f"- {fact.text}"
+def _bullet(fact: Fact, base: str = "") -> str:
+    """The line of a fact in a section with the source `base`; anchors need no second mention."""
+    inside = {anchor.source for anchor in anchors.of_fact(fact, base)}
+    is_clear = not markdown.ends_in_sources(fact.text)
+    cited = [one for one in fact.sources if not (is_clear and one in inside)]
+    return f"- {fact.text} ({', '.join(cited)})" if cited else f"- {fact.text}"
 
 
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:

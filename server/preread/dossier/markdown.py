@@ -255,7 +255,7 @@ def _bullet(fact: Fact, base: Ref | None, paths: Paths) -> str:
         anchor.source for anchor in anchors.of_fact(fact, str(base) if base is not None else "")
     }
     # Without brackets after it, such a text would lose the brackets that it ends with.
-    needs_brackets = _ends_in_sources(fact.text)
+    needs_brackets = ends_in_sources(fact.text)
     inherits = base is not None and fact.sources == (str(base),)
     cited = [one for one in fact.sources if needs_brackets or not (inherits or one in inside)]
     parts = [_part(source, base, paths) for source in cited]
@@ -287,7 +287,7 @@ def _shortened(text: str, base: Ref | None, paths: Paths) -> str:
     return "".join((*parts, text[end:]))
 
 
-def _ends_in_sources(text: str) -> bool:
+def ends_in_sources(text: str) -> bool:
     """Whether a fact's text alone would be read as a fact with sources."""
     return brackets.are_sources(brackets.split_sources(text)[1])
 

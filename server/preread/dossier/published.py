@@ -98,11 +98,18 @@ def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
 
 
 def _merged(data: bytes) -> Manifest | None:
+    """A manifest that git merged, without what its sides say differently about the same lines."""
     try:
-        found = Manifest.model_validate(merged_json.parse(data.decode()))
+        found = Manifest.model_validate(merged_json.parse(data.decode(), ("spans", "marks")))
     except ValueError:  # ValidationError and UnicodeDecodeError are, too
         return None
-    return found.model_copy(update={"files": dict.fromkeys(found.files, "")})
+    spans = dict.fromkeys(found.marks, "") | found.spans
+    return found.model_copy(update={"files": dict.fromkeys(found.files, ""), "spans": spans})
+
+
+def _with_both_sides(data: bytes, manifest: Manifest) -> Manifest:
+    """The manifest; of one that git merged, what both sides said: it can still be valid JSON."""
+    return (_merged(data) or manifest) if merged_json.has_repeated_keys(data.decode()) else manifest
 
 
 def staged(layout: Layout, feature: str) -> list[Path]:
@@ -167,14 +174,17 @@ def _snapshot(layout: Layout, feature: str) -> _Snapshot:
     if folder.is_symlink():
         return _Snapshot(None, True, True, ())
     before = _identity(folder / MANIFEST)
-    own = parse_manifest(plain_bytes(folder / MANIFEST), feature) if latest is None else None
-    manifest = own if latest is None else latest[0].manifest
+    data = plain_bytes(folder / MANIFEST) if latest is None else None
+    manifest = parse_manifest(data, feature) if latest is None else latest[0].manifest
     found = _files(folder, latest)
     after = _identity(folder / MANIFEST)
     if manifest is None and not found and not after:
         return _Snapshot(None, True, True, ())
     files = manifest.files if manifest else {}
     edited = _edited(found, manifest)
+    if edited and manifest is not None and data is not None and "" not in files.values():
+        manifest = _with_both_sides(data, manifest)
+        files, edited = manifest.files, _edited(found, manifest)
     is_consistent = not edited and files.keys() == found.keys()
     texts = _texts(layout, found, manifest, edited)
     state = (found, before, latest)
