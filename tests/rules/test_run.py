@@ -255,3 +255,13 @@ def test_the_runner_of_vite_plus_is_known(tmp_path: Path) -> None:
     files["login.test.js"] = "it('login works', () => login());\n"
     told = texts(found(write(tmp_path, files), "run", "login"))
     assert told == ['"npx vp test run login.test.js"']
+
+
+def test_files_of_one_name_run_together_but_for_pytest(tmp_path: Path) -> None:
+    test = "import { it } from 'vitest';\nit('login works', () => {\n  login();\n});\n"
+    files = {f"{part}/login.test.js": test for part in ("a", "b")}
+    package = '{"scripts": {\n"test": "vitest"\n}}\n'
+    root = write(tmp_path, {"package.json": package, "login.js": "function login() {}\n", **files})
+    [told] = texts(found(root, "run", "login"))
+    assert "a/login.test.js" in told
+    assert "b/login.test.js" in told
