@@ -376,3 +376,21 @@ def test_a_variable_of_a_test_does_not_name_the_method(tmp_path: Path) -> None:
     root = write(tmp_path, {"app/login_mailer.rb": mailer, "spec/login_mailer_spec.rb": spec})
     said = texts(root, "definitions")
     assert any("`LoginMailer.user_login` (name); 1 test names it" in text for text in said)
+
+
+def test_a_type_of_a_library_of_rust_is_not_the_projects(tmp_path: Path) -> None:
+    code = (
+        "pub struct Login {}\n\nimpl Login {\n  pub fn new() -> Self {\n    Login {}\n  }\n\n"
+        "  pub fn check_login() {\n    let names = Vec::new();\n    Login::new();\n  }\n}\n"
+    )
+    said = " ".join(texts(write(tmp_path, {"src/login.rs": code}), "definitions"))
+    assert "`Login.check_login` → `new` :10" in said
+
+
+def test_of_a_long_file_the_names_around_its_best_definition_are_listed(tmp_path: Path) -> None:
+    parts = [f"def part_{n}():\n    return {n}\n" for n in range(60)]
+    parts.insert(50, "def login():\n    return part_49()\n")
+    root = write(tmp_path, {"src/all.py": "\n\n".join(parts)})
+    said = " ".join(texts(root, "definitions"))
+    assert "`part_49`" in said
+    assert "`part_1`" not in said
