@@ -244,6 +244,11 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "test/cart_test.cc",
         ("ctest", "<build folder>", "test/CMakeLists.txt"),
     ),
+    "Automake's tests": (
+        {"Makefile.am": "bin_PROGRAMS = a\nTESTS = tests/all\n", "tests/test_a.c": "int main() {}\n"},
+        "tests/test_a.c",
+        ("make check", "", "Makefile.am"),
+    ),
     "a target of a Makefile": (
         {
             "Makefile": "tests:\n\tcc a.c\n\ntest: tests\n\t./a.out\n",

@@ -435,3 +435,21 @@ def test_templates_take_no_places_of_sources_with_definitions(tmp_path: Path) ->
     code = {f"src/m{n}.php": f"<?php\nfunction ask{n}() {{ return login(); }}\n" for n in range(4)}
     sections = {one.section for one in own(write(tmp_path, files | code), "definitions")}
     assert set(code) <= sections
+
+
+def test_a_type_of_a_library_of_rust_is_not_the_projects(tmp_path: Path) -> None:
+    code = (
+        "pub struct Login {}\n\nimpl Login {\n  pub fn new() -> Self {\n    Login {}\n  }\n\n"
+        "  pub fn check_login() {\n    let names = Vec::new();\n    Login::new();\n  }\n}\n"
+    )
+    said = " ".join(texts(write(tmp_path, {"src/login.rs": code}), "definitions"))
+    assert "`Login.check_login` → `new` :10" in said
+
+
+def test_of_a_long_file_the_names_around_its_best_definition_are_listed(tmp_path: Path) -> None:
+    parts = [f"def part_{n}():\n    return {n}\n" for n in range(60)]
+    parts.insert(50, "def login():\n    return part_49()\n")
+    found = own(write(tmp_path, {"src/all.py": "\n\n".join(parts)}), "definitions")
+    said = " ".join(one.text for one in found if one.score > 0)  # the others only fill room
+    assert "`part_49`" in said
+    assert "`part_1`" not in said

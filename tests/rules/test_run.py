@@ -264,3 +264,13 @@ def test_one_command_of_django_runs_several_files(tmp_path: Path) -> None:
     assert texts(found(root, "run", "login")) == [
         '"python manage.py test shop.tests.test_login_a shop.tests.test_login_b"'
     ]
+
+
+def test_files_of_one_name_run_together_but_for_pytest(tmp_path: Path) -> None:
+    test = "import { it } from 'vitest';\nit('login works', () => {\n  login();\n});\n"
+    files = {f"{part}/login.test.js": test for part in ("a", "b")}
+    package = '{"scripts": {\n"test": "vitest"\n}}\n'
+    root = write(tmp_path, {"package.json": package, "login.js": "function login() {}\n", **files})
+    [told] = texts(found(root, "run", "login"))
+    assert "a/login.test.js" in told
+    assert "b/login.test.js" in told

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from _evidence_project import commit, found
+from preread.evidence import quoting
 
 
 def change(root: Path, number: int, *names: str) -> str:
@@ -54,3 +55,10 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
         ["of the last 5 small commits to a/login.py, 5 also changed b/login.py"],
         ["of the last 5 small commits to b/login.py, 5 also changed a/login.py"],
     )
+
+
+def test_a_file_has_as_many_folders_as_tell_it_from_others() -> None:
+    others = ["a/src/index.ts", "b/src/index.ts", "lib/cart.ts"]
+    assert quoting.shortest_path("a/src/index.ts", others) == "a/src/index.ts"
+    assert quoting.shortest_path("deep/a/src/index.ts", others[1:]) == "a/src/index.ts"
+    assert quoting.shortest_path("lib/cart.ts", others) == "cart.ts"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from _own import make_thin, texts
+from _own import make_thin, own, texts
 
 from _evidence_project import write
 
@@ -50,6 +50,16 @@ def test_a_family_is_one_fact_with_its_owner(tmp_path: Path) -> None:
     code = 'import enum\n\n\nclass LoginState(enum.Enum):\n    OPEN = "open"\n    SHUT = "shut"\n'
     root = write(tmp_path, {"src/auth.py": code})
     assert texts(root, "values") == ["`LoginState`: `OPEN` src/auth.py:5, `SHUT` :6"]
+
+
+def test_members_with_the_whole_name_of_the_feature_are_its_own(tmp_path: Path) -> None:
+    names = "".join(f"    CODE_{n} = {n}\n" for n in range(12))
+    code = f"import enum\n\n\nclass Codes(enum.Enum):\n    LOGIN_DENIED = 1\n    LOGIN_OVER = 2\n{names}"
+    use = "def login(): ...\n\n\ndef denied(codes): ...\n"
+    root = write(tmp_path, {"src/codes.py": code, "src/auth.py": use})
+    asked = "denied because of many codes of the browser"
+    [said] = [one.text for one in own(root, "values", description=asked)]
+    assert "`LOGIN_DENIED` src/codes.py:5, `LOGIN_OVER` :6" in said
 
 
 def test_fields_with_the_name_of_the_feature_are_one_fact_of_their_type(tmp_path: Path) -> None:

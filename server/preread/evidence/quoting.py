@@ -131,10 +131,11 @@ def sentences(text: str) -> list[str]:
 
 
 def shortest_path(path: str, others: Sequence[str]) -> str:
-    """A file's name, with its folder if another of these files has the same name."""
-    name = path.rpartition("/")[2]
-    clashes = any(other != path and other.rpartition("/")[2] == name for other in others)
-    return "/".join(path.split("/")[-2:]) if clashes else name
+    """A file's name, with as many of its folders as tell it from these other files."""
+    parts = path.split("/")
+    others = [f"/{other}" for other in others if other != path]
+    ends = ("/".join(parts[-n:]) for n in range(1, len(parts)))
+    return next((e for e in ends if not any(o.endswith(f"/{e}") for o in others)), path)
 
 
 def message(text: str) -> str:

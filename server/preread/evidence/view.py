@@ -168,15 +168,15 @@ class View:
     def relevance_at(self, file: FileView, line: int, *texts: str) -> float:
         """How much these texts on a line of a source are about the feature, 0 to 1.
 
-        What a main definition contains is fully so, what a test contains is not. In a file named
-        after the feature, everything is related.
+        What a main definition contains is fully so, what a test contains is not. A text with the
+        feature's whole name is related, and so is everything in a file that has it.
         """
         if file.is_in_test(line):
             return 0.0
         if self.is_in_main(file, line):
             return 1.0
-        is_home = self.whole_project or self.relevance.has_feature(file.path)
-        return max(self.relevance.of(*texts), RELATED * is_home)
+        is_named = any(map(self.relevance.has_feature, (file.path, *texts)))
+        return max(self.relevance.of(*texts), RELATED * (self.whole_project or is_named))
 
     @cached_property
     def cases(self) -> list[Test]:

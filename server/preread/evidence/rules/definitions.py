@@ -30,6 +30,7 @@ PARAMETER = re.compile(
 )
 FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
 RECEIVER = re.compile(r"([A-Za-z]\w*)\.\w+")  # a call of something with one dot
+TYPE = re.compile(r"\b([A-Z]\w*)(?:::<[^()]*>)?::\w+$")
 WORDS = re.compile(r"[\w-]+")
 SELF = frozenset({"self", "cls", "this"})
 Tier = Sequence[Definition]
@@ -59,10 +60,16 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _tiers(view: View, own: Sequence[Definition]) -> tuple[list[Tier], list[Tier]]:
-    """A file's names by lines of the outline: those of the request, and the others."""
+    """A file's names by lines of the outline: those of the request, and the others.
+
+    Those next to the file's best definition come first.
+    """
     floor = UNRELATED * view.best_score
     related = [one for one in own if one.score >= floor]
     others = [one for one in own if one.score < floor]
+    if others:
+        best = view.definitions_in(others[0].file)[0].symbol
+        others.sort(key=lambda one: abs(one.symbol.start - best.start))
     return quoting.rows(related, TIER)[:TIERS_OF_FILE], quoting.rows(others, TIER)
 
 
@@ -162,6 +169,8 @@ def _is_ours(view: View, one: Definition, name: str) -> bool:
 
 def _is_foreign(view: View, file: FileView, callee: str) -> bool:
     """Whether a call names another project's module or class: `JSON.stringify`, `json.dumps`."""
+    if path := TYPE.search(callee):  # `Vec::new` in Rust
+        return path[1] != "Self" and not view.defining(path[1])
     match = RECEIVER.fullmatch(callee)
     if match is None or view.defining(match[1]):
         return False

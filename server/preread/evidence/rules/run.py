@@ -63,7 +63,7 @@ def _together(earlier: Command, command: Command) -> Command:
     if joined is None or len(joined.files) > MAX_TOGETHER or len(joined.run) > MAX_RUN:
         return earlier
     names = {PurePosixPath(file).name for file in joined.files}
-    return joined if len(names) == len(joined.files) else earlier
+    return earlier if joined.tool == "pytest" and len(names) < len(joined.files) else joined
 
 
 def _target(view: View, path: str) -> Target:
