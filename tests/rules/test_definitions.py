@@ -395,3 +395,17 @@ def test_templates_take_no_places_of_sources_with_definitions(tmp_path: Path) ->
     code = {f"src/m{n}.php": f"<?php\nfunction ask{n}() {{ return login(); }}\n" for n in range(4)}
     sections = {one.section for one in own(write(tmp_path, files | code), "definitions")}
     assert set(code) <= sections
+
+
+def test_a_list_of_parameters_that_is_cut_is_left_out(tmp_path: Path) -> None:
+    first = ", ".join(f"string name{n}OfTheOneWhoLogsIn" for n in range(6))
+    code = f"class Shop\n{{\n    void Login({first}, List<(int Row, string Word)> all) {{ }}\n}}\n"
+    assert not any("Row" in text for text in texts(write(tmp_path, {"a.cs": code}), "definitions"))
+
+
+def test_nothing_is_counted_for_a_name_that_two_generic_methods_have(tmp_path: Path) -> None:
+    method = "    public static T LoginAll<T>(T one)\n        where T : notnull\n    {\n    }\n"
+    test = "class ATests\n{\n    [Fact]\n    public void Works() { LoginAll(1); }\n}\n"
+    files = {f"src/{name}.cs": f"class {name}\n{{\n{method}}}\n" for name in "AB"}
+    told = texts(write(tmp_path, {**files, "tests/ATests.cs": test}), "definitions")
+    assert "`LoginAll` (one)" in told
