@@ -398,8 +398,8 @@ def test_templates_take_no_places_of_sources_with_definitions(tmp_path: Path) ->
 
 
 def test_a_list_of_parameters_that_is_cut_is_left_out(tmp_path: Path) -> None:
-    first = ", ".join(f"string name{n}OfTheOneWhoLogsIn" for n in range(6))
-    code = f"class Shop\n{{\n    void Login({first}, List<(int Row, string Word)> all) {{ }}\n}}\n"
+    rest = ", ".join(f"string name{n}OfTheOneWhoLogsIn" for n in range(6))
+    code = f"class Shop\n{{\n    void Login(List<(int Row, string Word)> all, {rest}) {{ }}\n}}\n"
     assert not any("Row" in text for text in texts(write(tmp_path, {"a.cs": code}), "definitions"))
 
 
