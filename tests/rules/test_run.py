@@ -245,3 +245,15 @@ def test_one_command_of_django_runs_several_files(tmp_path: Path) -> None:
     assert texts(found(root, "run", "login")) == [
         '"python manage.py test shop.tests.test_login_a shop.tests.test_login_b"'
     ]
+
+
+def test_one_filter_of_dotnet_takes_several_classes(tmp_path: Path) -> None:
+    project = '<Project>\n<PackageReference Include="xunit" />\n</Project>\n'
+    files = {"src/Login.cs": "class Login { }\n", "tests/Shop.Tests/Shop.Tests.csproj": project}
+    for name in ("LoginATests", "LoginBTests"):
+        test = "    [Fact]\n    public void Logs() { new Login(); }\n"
+        files[f"tests/Shop.Tests/{name}.cs"] = f"class {name}\n{{\n{test}}}\n"
+    assert texts(found(write(tmp_path, files), "run", "login")) == [
+        '"dotnet test tests/Shop.Tests/Shop.Tests.csproj --filter '
+        'FullyQualifiedName~LoginATests\\|FullyQualifiedName~LoginBTests"'
+    ]
