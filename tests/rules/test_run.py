@@ -253,7 +253,8 @@ def test_one_filter_of_dotnet_takes_several_classes(tmp_path: Path) -> None:
     for name in ("LoginATests", "LoginBTests"):
         test = "    [Fact]\n    public void Logs() { new Login(); }\n"
         files[f"tests/Shop.Tests/{name}.cs"] = f"class {name}\n{{\n{test}}}\n"
-    assert texts(found(write(tmp_path, files), "run", "login")) == [
+    (told,) = texts(found(write(tmp_path, files), "run", "login"))
+    assert told == (
         '"dotnet test tests/Shop.Tests/Shop.Tests.csproj --filter '
         'FullyQualifiedName~LoginATests\\|FullyQualifiedName~LoginBTests"'
-    ]
+    )
