@@ -453,3 +453,17 @@ def test_of_a_long_file_the_names_around_its_best_definition_are_listed(tmp_path
     said = " ".join(one.text for one in found if one.score > 0)  # the others only fill room
     assert "`part_49`" in said
     assert "`part_1`" not in said
+
+
+def test_a_list_of_parameters_that_is_cut_is_left_out(tmp_path: Path) -> None:
+    rest = ", ".join(f"string name{n}OfTheOneWhoLogsIn" for n in range(6))
+    code = f"class Shop\n{{\n    void Login(List<(int Row, string Word)> all, {rest}) {{ }}\n}}\n"
+    assert not any("Row" in text for text in texts(write(tmp_path, {"a.cs": code}), "definitions"))
+
+
+def test_nothing_is_counted_for_a_name_that_two_generic_methods_have(tmp_path: Path) -> None:
+    method = "    public static T LoginAll<T>(T one)\n        where T : notnull\n    {\n    }\n"
+    test = "class ATests\n{\n    [Fact]\n    public void Works() { LoginAll(1); }\n}\n"
+    files = {f"src/{name}.cs": f"class {name}\n{{\n{method}}}\n" for name in "AB"}
+    told = texts(write(tmp_path, {**files, "tests/ATests.cs": test}), "definitions")
+    assert "`LoginAll` (one)" in told

@@ -274,3 +274,16 @@ def test_files_of_one_name_run_together_but_for_pytest(tmp_path: Path) -> None:
     [told] = texts(found(root, "run", "login"))
     assert "a/login.test.js" in told
     assert "b/login.test.js" in told
+
+
+def test_one_filter_of_dotnet_takes_several_classes(tmp_path: Path) -> None:
+    project = '<Project>\n<PackageReference Include="xunit" />\n</Project>\n'
+    files = {"src/Login.cs": "class Login { }\n", "tests/Shop.Tests/Shop.Tests.csproj": project}
+    for name in ("LoginATests", "LoginBTests"):
+        test = "    [Fact]\n    public void Logs() { new Login(); }\n"
+        files[f"tests/Shop.Tests/{name}.cs"] = f"class {name}\n{{\n{test}}}\n"
+    (told,) = texts(found(write(tmp_path, files), "run", "login"))
+    assert told == (
+        '"dotnet test tests/Shop.Tests/Shop.Tests.csproj --filter '
+        'FullyQualifiedName~LoginATests\\|FullyQualifiedName~LoginBTests"'
+    )

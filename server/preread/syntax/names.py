@@ -119,7 +119,7 @@ _DEFINITIONS = {
     "C C++": _C,
     "C#": (
         r"(?:class|interface|struct|record(?: struct| class)?|enum|delegate [\w<>\[\],.?]+) (\w++)",
-        rf"{_TYPED}(?:[{{;]|=>)",
+        rf"{_TYPED}(?:where\b[^;{{}}=]{{0,300}}+)?(?:[{{;]|=>)",
         _MAKER,
         r"(?<=const )[\w<>\[\],.?]+ (\w++)",
     ),

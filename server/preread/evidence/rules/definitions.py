@@ -121,7 +121,8 @@ def _constructor(one: Definition) -> Symbol | None:
 
 def _parameters(file: FileView, symbol: Symbol) -> str:
     """The names of a function's parameters, in brackets; nothing where they cannot be read."""
-    match = PARAMETERS.search(symbol.signature.partition(symbol.name)[2])
+    _, bracket, rest = symbol.signature.partition(symbol.name)[2].partition("(")
+    match = PARAMETERS.match(bracket + rest)  # not one of the brackets inside, if it is cut
     if symbol.kind not in FUNCTIONS or match is None:
         return ""
     # Go alone writes a parameter's name before its type, without a colon.
@@ -197,10 +198,16 @@ class _Caller(NamedTuple):
     line: int
 
 
+def _is_unique(view: View, one: Definition) -> bool:
+    """Whether a name is no plain word, and this file alone defines it as far as is known."""
+    name = one.symbol.name
+    return bool(DISTINCTIVE.search(name)) and set(view.defining(name)) == {one.file.path}
+
+
 def _callers(view: View, one: Definition) -> str:
     """The callers of a definition elsewhere; empty if its name is not distinctive."""
     name = one.symbol.name
-    if not DISTINCTIVE.search(name) or len(set(view.defining(name))) > 1:
+    if not _is_unique(view, one):
         return ""
     found: list[_Caller] = []
     candidates = view.candidates(name, ("source",))
@@ -248,7 +255,7 @@ def _may_call(view: View, file: FileView, call: Call, one: Definition) -> bool:
 def _tests_naming(view: View, one: Definition) -> int:
     """How many tests have this name in their text; 0 for plain words and where it is all over."""
     name = one.symbol.name
-    if not DISTINCTIVE.search(name) or len(view.defining(name)) > 1:
+    if not _is_unique(view, one):
         return 0
     candidates = view.candidates(name, ("test",))
     if len(candidates) > MAX_CANDIDATES:

@@ -118,9 +118,8 @@ def dotnet(target: Target) -> Command | None:
         if proof is None:
             return None
         name = (target.group or PurePosixPath(target.test).stem).rpartition(".")[2]
-        return Command(
-            "dotnet", f"dotnet test {shell(own[0])} --filter FullyQualifiedName~{name}", proof
-        )
+        start, files = f"dotnet test {shell(own[0])} --filter ", (f"FullyQualifiedName~{name}",)
+        return Command("dotnet", start, proof, files=files, glue="\\|")
     return None
 
 
