@@ -95,7 +95,7 @@ class Sequence:
             )  # fmt: skip
             (step if self.path(name).exists() or step == self.on_base else self.add)(name)
         self.check()
-        for name in records.every(Layout(self.root)):
+        for name in records.all_records(Layout(self.root)):
             removal.remove(self.repository, name, force=True)
         self.check()
         assert git(self.root, "worktree", "list").count("\n") == 0
@@ -244,12 +244,12 @@ class Sequence:
             cwd=self.root, capture_output=True, text=True,
         )  # fmt: skip
         assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
-        known = set(records.every(Layout(self.root)))
+        known = set(records.all_records(Layout(self.root)))
         lines = git(self.root, "worktree", "list", "--porcelain").split("\n")
         listed = {Path(line[9:]).name for line in lines if line.startswith("worktree ")}
         assert listed - {self.root.name} == known
         assert {path.name for path in (self.root / ".worktrees").glob("*/")} == known
-        rows = {row.name: row for row in listing.every(self.repository) if row.name}
+        rows = {row.name: row for row in listing.all_worktrees(self.repository) if row.name}
         assert set(rows) == known
         for row in rows.values():
             assert row.state == "ready"

@@ -103,7 +103,7 @@ async def test_hostile_names_create_nothing(shop: Path, params: dict) -> None:
     assert git(shop, "worktree", "list").count("\n") == 1
     assert git(shop, "branch").split() == ["*", "main"]
     assert not list((shop / ".worktrees").glob("*/"))
-    assert not records.every(_worktree_sequences.Layout(shop))
+    assert not records.all_records(_worktree_sequences.Layout(shop))
 
 
 async def test_a_link_in_place_of_the_folder_is_not_followed(shop: Path, tmp_path: Path) -> None:

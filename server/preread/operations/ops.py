@@ -37,10 +37,10 @@ class OpsReply(Model):
 
 
 async def ops(context: Context, request: OpsRequest) -> OpsReply:
-    every = list(REGISTRY.values())
+    listed = list(REGISTRY.values())
     if context.is_agent:
-        every = dispatch.offered(every, context.services().settings)
-    chosen = [one for one in every if request.category in {None, one.category}]
+        listed = dispatch.offered(listed, context.services().settings)
+    chosen = [one for one in listed if request.category in {None, one.category}]
     described = tuple(
         Described(
             name=one.name,
@@ -53,7 +53,7 @@ async def ops(context: Context, request: OpsRequest) -> OpsReply:
         )
         for one in chosen
     )
-    categories = tuple(dict.fromkeys(one.category for one in every))
+    categories = tuple(dict.fromkeys(one.category for one in listed))
     if not chosen:
         raise dispatch.no_category(str(request.category), categories)
     return OpsReply(categories=categories, operations=described)

@@ -18,7 +18,7 @@ async def regenerate(context: Context, request: VectorsRequest) -> SemanticReply
 
 
 def _regenerate(services: Services) -> None:
-    meaning.regenerate(services.layout, [text_of(one) for one in entries.every(services)])
+    meaning.regenerate(services.layout, [text_of(one) for one in entries.all_memories(services)])
 
 
 async def preview(context: Context, request: VectorsRequest) -> Preview:  # noqa: ARG001

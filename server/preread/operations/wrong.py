@@ -82,9 +82,9 @@ def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, .
     wanted = _normalized(request.fact)
     found: list[DroppedFact] = []
     for feature in features:
-        every = list(_facts(services, feature))
-        matching = {_normalized(fact.text) for fact in every if request.fact == fact.id} | {wanted}
-        found += [fact for fact in every if _normalized(fact.text) in matching]
+        known = list(_facts(services, feature))
+        matching = {_normalized(fact.text) for fact in known if request.fact == fact.id} | {wanted}
+        found += [fact for fact in known if _normalized(fact.text) in matching]
     if found:
         return tuple(found)
     message = f"No published fact has the id or text {request.fact[:120]!r}."

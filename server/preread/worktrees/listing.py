@@ -39,9 +39,9 @@ class Worktree(Model):
     state: str = Field("ready", description="ready, creating, removing, missing.")
 
 
-def every(repository: Repository) -> list[Worktree]:
+def all_worktrees(repository: Repository) -> list[Worktree]:
     """The worktrees made here first, then all others, the main one last."""
-    known = records.every(repository.layout)
+    known = records.all_records(repository.layout)
     at = {str(records.path_of(repository, name)): record for name, record in known.items()}
     found: list[Worktree] = []
     others: list[Worktree] = []

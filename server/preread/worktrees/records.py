@@ -90,7 +90,7 @@ def need(repository: Repository, name: str) -> Record:
     """The record of a completely created worktree. Raises E_WORKTREE."""
     found = read(repository.layout, name)
     if found is None:
-        known = ", ".join(every(repository.layout)) or "none"
+        known = ", ".join(all_records(repository.layout)) or "none"
         raise failed(
             f"There is no worktree {name}.", f"There are: {known}.", name=name, reason="missing"
         )
@@ -104,7 +104,7 @@ def need(repository: Repository, name: str) -> Record:
     return found
 
 
-def every(layout: Layout) -> dict[str, Record]:
+def all_records(layout: Layout) -> dict[str, Record]:
     found = (read(layout, path.stem) for path in listed(layout.worktree_records, ".json")
              if is_feature(path.stem))  # fmt: skip
     return {record.name: record for record in found if record is not None}

@@ -17,7 +17,7 @@ LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 def broken(repository: Repository) -> Iterator[tuple[Record, str]]:
     """Each worktree that needs repair, and how it would be repaired."""
     known = _known(repository)
-    for record in records.every(repository.layout).values():
+    for record in records.all_records(repository.layout).values():
         path = path_of(repository, record.name)
         if record.stage == "creating":
             yield record, "undo its creation, which was interrupted"
@@ -88,7 +88,7 @@ def _is_there(repository: Repository, record: Record) -> bool:
 
 def _half_created(repository: Repository) -> Iterator[str]:
     """Undo interrupted creations. They come first, because they may keep git from listing any."""
-    for record in records.every(repository.layout).values():
+    for record in records.all_records(repository.layout).values():
         if record.stage == "creating":
             with repository.locked(record.name) as held:
                 if records.read(held.layout, record.name) == record:
@@ -129,7 +129,7 @@ def _undo_merge(repository: Repository, record: Record) -> str:
 def stale_locks(repository: Repository, now: float | None = None) -> list[Path]:
     """Stale git lock files of the repository and of its worktrees."""
     now = time.time() if now is None else now
-    names = records.every(repository.layout)
+    names = records.all_records(repository.layout)
     entries = (undo.entry_of(repository, path_of(repository, name)) for name in names)
     folders = [repository.common, *(entry for entry in entries if entry)]
     found = [folder / name for folder in folders for name in LOCKS]

@@ -76,7 +76,7 @@ async def dossier(context: Context, feature: str, task: str) -> LoadReply:
 
 def _check_alone(services: Services, request: ExecuteRequest, *, agent: bool) -> None:
     """Refuse an agent's call to run a workflow's agent on its own. Raises E_NOT_ALLOWED."""
-    for workflow in definitions.every(services.layout).values():
+    for workflow in definitions.all_workflows(services.layout).values():
         if agent and request.kind in workflow.agents:
             raise PrereadError(
                 "E_NOT_ALLOWED",

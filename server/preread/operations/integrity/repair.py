@@ -73,10 +73,10 @@ def _repair_project(services: Services, copies: list[str]) -> list[DamageFound]:
     return _repaired(services.layout, damage.of_project(services), copies)
 
 
-def _repaired(layout: Layout, every: Iterable[Damage], copies: list[str]) -> list[DamageFound]:
+def _repaired(layout: Layout, damages: Iterable[Damage], copies: list[str]) -> list[DamageFound]:
     """Back up and repair everything that can be repaired, one by one."""
     done = []
-    for one in list(every):
+    for one in list(damages):
         if one.repair is None:
             continue
         if id_ := _backed_up(layout, one.changes):

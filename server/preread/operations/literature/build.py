@@ -53,9 +53,9 @@ def _build(services: Services, context: Context, request: shared.DocumentsReques
 def _shares(found: Network) -> Iterator[Share]:
     nodes = Counter(one.rule for one in found.nodes)
     edges = Counter(one.rule for one in found.edges)
-    every = (*found.nodes, *found.edges)
+    both = (*found.nodes, *found.edges)
     for rule, _ in (nodes + edges).most_common():
-        least = min(one.confidence for one in every if one.rule == rule)
+        least = min(one.confidence for one in both if one.rule == rule)
         yield Share(rule=rule, confidence=least, nodes=nodes[rule], edges=edges[rule])
 
 

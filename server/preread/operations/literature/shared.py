@@ -110,16 +110,16 @@ def found(context: Context, services: Services, request: DocumentsRequest) -> Fo
             "A model costs money, and agents may only read here.",
             "Leave `by` out, or have a person add `write` to `allow`.",
         )
-    every, digests, unread = papers(services, request.paths)
-    read = _by_model(services, every) if request.by == "model" else None
+    documents, digests, unread = papers(services, request.paths)
+    read = _by_model(services, documents) if request.by == "model" else None
     tell, sure = services.progress.tick, request.threshold
     if read:
         named = extraction.merged(read.entities, sure)
         said: Iterable[Relation] = read.relations
     else:
         terms = schema(services, request).vocabulary()
-        named = extraction.entities(_each(services, every, "what it names"), terms, sure, tell)
-        said = extraction.stated_relations(_each(services, every, "what it says"), tell)
+        named = extraction.entities(_each(services, documents, "what it names"), terms, sure, tell)
+        said = extraction.stated_relations(_each(services, documents, "what it says"), tell)
     made = Made(
         documents=digests,
         unread=unread,
@@ -129,9 +129,9 @@ def found(context: Context, services: Services, request: DocumentsRequest) -> Fo
         is_measured=read is None,
         threshold=sure,
     )
-    related = extraction.relations(every, named, said, tell)
+    related = extraction.relations(documents, named, said, tell)
     kept = [one for one in related if one.confidence >= sure]
-    return Found(every, named, kept, made, read.cost_usd if read else 0.0)
+    return Found(documents, named, kept, made, read.cost_usd if read else 0.0)
 
 
 def network_of(
@@ -143,14 +143,14 @@ def network_of(
     return read, network.network(read.papers, read.entities, read.relations, allowed, read.made)
 
 
-def _each(services: Services, every: list[Paper], what: str) -> Iterator[Paper]:
+def _each(services: Services, documents: list[Paper], what: str) -> Iterator[Paper]:
     """The documents, with progress: rules take seconds for a thousand pages."""
-    for number, paper in enumerate(every):
-        services.progress.say(f"{paper.path}: {what}", number, len(every))
+    for number, paper in enumerate(documents):
+        services.progress.say(f"{paper.path}: {what}", number, len(documents))
         yield paper
 
 
-def _by_model(services: Services, every: list[Paper]) -> "Read":
+def _by_model(services: Services, documents: list[Paper]) -> "Read":
     from preread.agents import reader
 
-    return reader.read(services, every)
+    return reader.read(services, documents)

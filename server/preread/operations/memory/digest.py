@@ -36,7 +36,7 @@ async def digest(context: Context, request: DigestRequest) -> DigestReply:
 
 def _digest(services: Services, request: DigestRequest) -> DigestReply:
     found = entries.chosen(
-        entries.every(services), tags=request.tags, collection=request.collection
+        entries.all_memories(services), tags=request.tags, collection=request.collection
     )
     live = [one for one in found if one.state != "retired"]
     return DigestReply(

@@ -43,14 +43,14 @@ class Memory(Model):
     forgotten: str = Field("", description="When, by whom, why.")
 
 
-def every(services: Services) -> list[Memory]:
+def all_memories(services: Services) -> list[Memory]:
     """All remembered facts, retired ones too, shared ones first, in the order of their files."""
     indexed = facts.search(services, "", facts.Wanted(""), MANY, check.check_unbudgeted)
     states = {(found.path, found.line): (found.state, found.confidence) for found in indexed}
-    return list(_every(services, states))
+    return list(_memories(services, states))
 
 
-def _every(
+def _memories(
     services: Services, states: dict[tuple[str, int], tuple[State | Literal["failed"], float]]
 ) -> Iterator[Memory]:
     layout = services.layout

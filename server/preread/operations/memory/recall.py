@@ -59,7 +59,7 @@ async def recall(context: Context, request: RecallRequest) -> RecallReply:
 
 def _recall(services: Services, request: RecallRequest) -> RecallReply:
     known = entries.chosen(
-        (one for one in entries.every(services) if one.state != "retired"),
+        (one for one in entries.all_memories(services) if one.state != "retired"),
         tags=request.tags,
         collection=request.collection,
     )

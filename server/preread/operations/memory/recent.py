@@ -29,7 +29,7 @@ async def recent(context: Context, request: RecentRequest) -> RecentReply:
 
 def _recent(services: Services, request: RecentRequest) -> RecentReply:
     found = entries.chosen(
-        entries.every(services), tags=request.tags, collection=request.collection
+        entries.all_memories(services), tags=request.tags, collection=request.collection
     )
     live = [one for one in found if one.state != "retired"]
     # Within one second, what is further down in the file came later.

@@ -50,7 +50,7 @@ async def agents(context: Context, request: AgentsRequest) -> AgentsReply:
 
 
 def _agents(services: Services, _: AgentsRequest) -> AgentsReply:
-    workflows = definitions.every(services.layout).values()
+    workflows = definitions.all_workflows(services.layout).values()
     taken = {name for workflow in workflows for name in workflow.agents}
     found = {agent.name: agent for agent in (*_shipped(), *_own(services.layout))}
     return AgentsReply(

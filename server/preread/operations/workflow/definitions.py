@@ -77,7 +77,7 @@ class Workflow(Model):
         return self if self.agents else self.model_copy(update={"agents": own})
 
 
-def every(layout: Layout) -> dict[str, Workflow]:
+def all_workflows(layout: Layout) -> dict[str, Workflow]:
     """All workflows by name: those of the package, and the project's own, which replace them.
 
     Raises E_SETTINGS for a file that is no workflow.

@@ -79,7 +79,7 @@ def _resolved(services: Services, request: ExecuteRequest) -> tuple[Repository, 
     """The repository, workflow, feature and task. Raises an error for an invalid request."""
     repository = open_repository(services)
     layout = repository.layout
-    workflows = definitions.every(layout)
+    workflows = definitions.all_workflows(layout)
     if request.workflow not in workflows:
         raise PrereadError(
             "E_NOT_FOUND", f"There is no workflow {request.workflow[:60]!a}.",

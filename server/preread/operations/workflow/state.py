@@ -47,7 +47,7 @@ async def state(context: Context, request: StateRequest) -> StateReply:
 
 
 def _state(services: Services, request: StateRequest) -> StateReply:
-    workflows = definitions.every(services.layout)
+    workflows = definitions.all_workflows(services.layout)
     if request.feature is not None:
         names = [aliases.resolve(services.layout, request.feature).feature]
     else:

@@ -50,7 +50,7 @@ async def suggest(context: Context, request: SuggestRequest) -> SuggestReply:
 
 
 def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
-    workflows = definitions.every(services.layout)
+    workflows = definitions.all_workflows(services.layout)
     name = request.feature and aliases.resolve(services.layout, request.feature).feature
     progress = Progress(Project(services), name) if name else None
     fitting = list(_fitting(workflows.values(), request.task or ""))

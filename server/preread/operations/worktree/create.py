@@ -119,7 +119,7 @@ def _name(repository: Repository, request: CreateRequest, feature: str) -> str:
         return request.name
     if request.issue is None and not feature:
         raise PrereadError("E_USAGE", "`worktree.create` needs `name`, `issue` or `feature`.", "")
-    return create.default_name(request.issue, feature, records.every(repository.layout))
+    return create.default_name(request.issue, feature, records.all_records(repository.layout))
 
 
 def _check_copies(request: CreateRequest) -> None:

@@ -23,7 +23,9 @@ async def run(context: Context, request: ListRequest) -> ListReply:
 
 
 def _list(services: Services, _: ListRequest) -> ListReply:
-    return ListReply(worktrees=tuple(listing.every(open_repository(services, committed=False))))
+    return ListReply(
+        worktrees=tuple(listing.all_worktrees(open_repository(services, committed=False)))
+    )
 
 
 OPERATION = Operation(
