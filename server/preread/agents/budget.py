@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from preread.errors import PrereadError
 
-LEAST_SECONDS = 1.0  # starting an agent for less is pointless
-LEAST_SHARE = 0.01  # of the run's money, likewise
+MIN_SECONDS = 1.0  # starting an agent for less is pointless
+MIN_SHARE = 0.01  # of the run's money, likewise
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Budget:
 
     def need_time(self) -> float:
         """The seconds that are left. Raises E_TIMEOUT if they are too few to do anything."""
-        if self.seconds < LEAST_SECONDS:
+        if self.seconds < MIN_SECONDS:
             raise PrereadError(
                 "E_TIMEOUT", "The time for the run is over.", "Call again with the same id."
             )
@@ -39,7 +39,7 @@ class Budget:
         self.need_time()
         with self._lock:
             share = (self.usd - self.used) / max(1, among)
-            if share < self.usd * LEAST_SHARE:
+            if share < self.usd * MIN_SHARE:
                 raise PrereadError(
                     "E_MONEY",
                     f"${self.used:.2f} of the ${self.usd:.2f} for the run are spent or reserved.",

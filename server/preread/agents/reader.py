@@ -20,7 +20,7 @@ from preread.services import Services
 
 KIND = "reader"
 CHARACTERS = 100_000  # of text for one run
-LEAST_USD = 0.01  # no run is started with less
+MIN_USD = 0.01  # no run is started with less
 ENTITIES = frozenset(get_args(EntityKind)) - {"DOCUMENT"}
 RELATIONS = frozenset({"defines", "extends", "contradicts"})
 CONFIDENCE = 0.8  # an estimate: the quote is checked, its interpretation is not
@@ -53,7 +53,7 @@ class _Limits:
 
     def lowered(self, services: Services) -> Services:
         """Services limited to the remaining money. Raises E_MONEY."""
-        if self.usd - self.spent < LEAST_USD:
+        if self.usd - self.spent < MIN_USD:
             raise PrereadError(
                 "E_MONEY",
                 f"${self.spent:.2f} of the ${self.usd:.2f} for one call are spent.",

@@ -19,7 +19,7 @@ from preread.services import Progress, Services
 
 SECONDS = 600.0  # checking out a large repository takes minutes
 LOCK_SECONDS = 10.0
-LEAST_SPACE = 2**16  # bytes; git needs space for each index that it writes
+MIN_SPACE = 2**16  # bytes; git needs space for each index that it writes
 REASONS = (
     (rb"No space left on device|File too large|Out of diskspace", "the disk is full"),
     (rb"Disk quota exceeded", "the disk quota is used up"),
@@ -181,7 +181,7 @@ def _reason(done: Done) -> str:
 
 def _failure(why: str, done: Done, place: Path) -> PrereadError:
     # Git may fail for lack of space and report something else: that a file "is not uptodate".
-    full = "the disk is full" if shutil.disk_usage(place).free < LEAST_SPACE else ""
+    full = "the disk is full" if shutil.disk_usage(place).free < MIN_SPACE else ""
     if reason := _reason(done) or full:
         hint = "Free some disk space or fix the permissions, then call again."
         return failed(f"{why}: {reason}.", hint, because="write")
