@@ -124,7 +124,7 @@ async def test_many_projects_are_served_and_what_idle_ones_had_open_is_closed(
                 assert done.json().get("error") is None
             with anyio.fail_after(BOUND):
                 # A few wait for the garbage collector.
-                while process.num_fds() > before + PROJECTS // 4:  # noqa: ASYNC110 - another process
+                while process.num_fds() > before + PROJECTS // 4:  # noqa: ASYNC110 - process
                     await anyio.sleep(0.1)
 
 
