@@ -628,6 +628,7 @@ def test_a_long_log_is_set_aside_when_a_daemon_starts(tmp_path: Path) -> None:
         failed = run_cli("serve", "--detach", "--port", port, cwd=tmp_path, env=environ)
     assert (failed.status, "cannot listen" in failed.err) == (1, True)
     assert "process" not in failed.err, "that was an earlier daemon"
+    assert [path.name for path in (tmp_path / "preread").iterdir()] == ["daemon.lock"]
 
 
 def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import anyio
 import httpx2
 import psutil
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from _daemon import daemon
 from preread.builds.jobs import Jobs
@@ -23,7 +25,8 @@ PROJECTS = 40
 PROGRAM = """
 import resource
 from preread.daemon import project_loop
-project_loop.IDLE_SECONDS = 2.0
+from preread.mcp import http
+project_loop.IDLE_SECONDS, http.IDLE_SECONDS, http.TICK = 2.0, 1.0, 0.1
 resource.setrlimit(resource.RLIMIT_NOFILE, (80, 4096))
 from preread.__main__ import main
 main()
@@ -121,5 +124,25 @@ async def test_many_projects_are_served_and_what_idle_ones_had_open_is_closed(
                 assert done.json().get("error") is None
             with anyio.fail_after(BOUND):
                 # A few wait for the garbage collector.
-                while process.num_fds() > before + PROJECTS // 4:  # noqa: ASYNC110 - another process
+                while process.num_fds() > before + PROJECTS // 4:  # noqa: ASYNC110 - process
                     await anyio.sleep(0.1)
+
+
+async def test_an_mcp_endpoint_that_nobody_uses_ends_with_its_projects_thread(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "project"
+    (root / ".project").mkdir(parents=True)
+    with daemon(tmp_path / "h", program=("-c", PROGRAM)) as running, anyio.fail_after(BOUND):
+        running.allow(root)
+        headers = {"authorization": f"Bearer {running.token()}"}
+        before = psutil.Process(running.pid).num_threads()
+        for era in ("legacy", "2026-07-28"):
+            async with httpx2.AsyncClient(headers=headers, timeout=BOUND) as wire:
+                transport = streamable_http_client(f"{running.url}/mcp", http_client=wire)
+                async with Client(transport, mode=era) as client:
+                    done = await client.call_tool("context_operation", SEARCH)
+                    assert not done.is_error
+                    assert psutil.Process(running.pid).num_threads() > before
+            while psutil.Process(running.pid).num_threads() > before:  # noqa: ASYNC110 - process
+                await anyio.sleep(0.1)

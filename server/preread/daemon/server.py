@@ -91,13 +91,14 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
         about = {"pid": os.getpid(), "version": __version__, "port": port, "since": time.time(),
             "address": address}  # fmt: skip
         text = json.dumps(about).encode()
-        atomic.write(Path(paths.about(environ)), text, mode=paths.PRIVATE)
-        now = time.strftime("%Y-%m-%d %H:%M:%S")
-        sys.stderr.write(f"{now} preread {__version__}: {address}, process {os.getpid()}\n")
         try:
+            atomic.write(Path(paths.about(environ)), text, mode=paths.PRIVATE)
+            now = time.strftime("%Y-%m-%d %H:%M:%S")
+            sys.stderr.write(f"{now} preread {__version__}: {address}, process {os.getpid()}\n")
             anyio.run(_run, environ, listen, found, issuer)
         finally:
             atomic.remove(Path(paths.about(environ)))
+            _forget(environ, found)
         hangs = _hangs()
     if hangs:
         leave(0)  # the interpreter would wait for that thread
@@ -153,6 +154,12 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
     """New listening sockets. Raises E_DAEMON."""
     _check_reach(environ, listen.host)
     found = Sockets()
+    try:  # first, because it leaves no files
+        if listen.http:
+            found.tcp = _tcp(listen.host, listen.port)
+    except (OSError, OverflowError) as error:
+        hint = "Another port: --port 0. Only the sockets: --socket."
+        raise PrereadError("E_DAEMON", f"It cannot listen: {error}.", hint) from error
     try:
         if listen.sockets:
             found.http = _unix(paths.http_socket(environ))
@@ -161,12 +168,6 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
         hint = "Another folder, or a shorter one: XDG_RUNTIME_DIR. Only TCP: --http."
         message = f"It cannot listen in {paths.runtime_folder(environ)}: {error}."
         raise PrereadError("E_DAEMON", message, hint) from error
-    try:
-        if listen.http:
-            found.tcp = _tcp(listen.host, listen.port)
-    except (OSError, OverflowError) as error:
-        hint = "Another port: --port 0. Only the sockets: --socket."
-        raise PrereadError("E_DAEMON", f"It cannot listen: {error}.", hint) from error
     return found
 
 
@@ -234,7 +235,6 @@ async def _run(
             state.end_streams()  # otherwise each is cut off and logged as an error
             state.stop_builds()
             scope.deadline = anyio.current_time() + END_SECONDS
-    _forget(environ, sockets)
 
 
 def _servers(

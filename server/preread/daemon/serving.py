@@ -250,7 +250,6 @@ class Serving:
                 place = Around(self, root)
                 handlers = Handlers(root, self.environ_of(peer), place, operations, _spend)
                 await self.tasks.start(self._run_endpoint, namespace, key, handlers)
-                self.tasks.start_soon(self.tell_subscribers, namespace, handlers)
         return namespace.endpoints[key]
 
     async def _run_endpoint(
@@ -258,13 +257,15 @@ class Serving:
         task_status: anyio.abc.TaskStatus[None],
     ) -> None:  # fmt: skip
         endpoint = Endpoint(handlers)
-        async with endpoint.running():
+        async with endpoint.running(), anyio.create_task_group() as tasks:
+            Background(tasks).start_soon(self.tell_subscribers, namespace, handlers)
             namespace.endpoints[key] = endpoint
             task_status.started()
             try:
-                await anyio.sleep_forever()
+                await endpoint.unused()
             finally:
                 del namespace.endpoints[key]  # the next call creates a new one
+            tasks.cancel_scope.cancel()
 
     async def tell_subscribers(self, namespace: Namespace, handlers: Handlers) -> None:
         """Pass changed dossiers on to the subscribers of an MCP server, until cancelled."""
