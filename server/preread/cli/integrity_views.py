@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preread.cli.terminal import Block, Table, age
+from preread.infra.plural import counted
 
 if TYPE_CHECKING:
     from preread.operations.integrity.backups import BackupsReply
@@ -45,4 +46,4 @@ def restore(reply: "RestoreReply") -> Iterator[Block]:
 def gc(reply: "GcReply") -> Iterator[Block]:
     yield from (f"removed the backup {id_}" for id_ in reply.backups)
     yield from (f"removed {path}" for path in reply.leftovers)
-    yield f"removed from the cache: {reply.cached} results of no dossier"
+    yield f"removed from the cache: {counted(reply.cached, 'result')} of no dossier"
