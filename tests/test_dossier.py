@@ -387,7 +387,7 @@ WORDS = st.text(alphabet=string.ascii_letters + " .,:;`()<>\"'-#~=/", min_size=1
     str.strip
 )
 TEXTS = WORDS.filter(
-    lambda t: t and not markdown._ends_in_sources(t) and not anchors.ANCHOR.search(t)
+    lambda t: t and not markdown.ends_in_sources(t) and not anchors.ANCHOR.search(t)
 )
 HEADINGS = WORDS.filter(lambda heading: heading and not markdown.heading_source(heading))
 FENCES = st.builds(

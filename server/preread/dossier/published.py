@@ -109,7 +109,11 @@ def _merged(data: bytes) -> Manifest | None:
 
 def _with_both_sides(data: bytes, manifest: Manifest) -> Manifest:
     """The manifest; of one that git merged, what both sides said: it can still be valid JSON."""
-    return (_merged(data) or manifest) if merged_json.has_repeated_keys(data.decode()) else manifest
+    try:
+        is_merged = merged_json.has_repeated_keys(data.decode())
+    except ValueError:  # it is not valid JSON, and was read as merged
+        return manifest
+    return (_merged(data) or manifest) if is_merged else manifest
 
 
 def staged(layout: Layout, feature: str) -> list[Path]:
