@@ -26,13 +26,13 @@ FILES = {
 }
 
 
-def seen(root: Path, look: Callable[[View], T], feature: str = "login") -> T:
+def seen(root: Path, look: Callable[[View], T], feature: str = "login", description: str = "") -> T:
     """What is seen of the view of a feature."""
     asked = services(root)
     indexer.update(asked)
     return db.use(
         asked.layout,
-        lambda connection: look(collect.viewed(asked, request(feature), connection)),
+        lambda connection: look(collect.viewed(asked, request(feature, description), connection)),
     )
 
 
@@ -125,3 +125,17 @@ def test_what_a_large_class_contains_is_not_all_about_the_feature(tmp_path: Path
         return is_main, view.is_in_main(view.sources[0], 2), view.is_in_main(view.sources[0], 4)
 
     assert seen(root, look) == (True, False, True)
+
+
+def test_the_tests_of_a_feature_have_a_word_of_its_name_if_any_has(tmp_path: Path) -> None:
+    def look(view: View) -> set[str]:
+        return {one.case.name for one in view.main_cases}
+
+    about = "The browser keeps the session of the person"
+    tests = "def test_login(): ...\n"
+    others = "def test_session_of_person():\n    browser_keeps_session()\n"
+    files = {"login.py": "def login(): ...\n", "tests/test_a.py": tests, "tests/test_b.py": others}
+    root = write(tmp_path, files)
+    assert seen(root, look, description=about) == {"test_login"}
+    (root / "tests/test_a.py").write_text("def test_cart(): ...\n", encoding="utf-8")
+    assert seen(root, look, description=about) == {"test_session_of_person"}

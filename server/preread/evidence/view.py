@@ -192,10 +192,17 @@ class View:
         return [one for one in self.cases if one not in outer and self._is_main(one)]
 
     def _is_main(self, one: Test) -> bool:
-        floor = max(MAIN_FLOOR * self.cases[0].score, 1e-9)
-        if self.thin or one.score >= floor:
+        own = self._named or self.cases
+        floor = max(MAIN_FLOOR * own[0].score, 1e-9)
+        if self.thin or (one.score >= floor and one in own):
             return True
         return one.file.role == "test" and self.relevance.has_feature(one.file.path)
+
+    @cached_property
+    def _named(self) -> list[Test]:
+        """The tests with a word of the feature's name, best first: the description's say less."""
+        feature = frozenset[str]() if self.whole_project else self.relevance.feature
+        return [one for one in self.cases if feature & self.relevance.stems_in(_words_of(one))]
 
     @cached_property
     def test_files(self) -> list[FileView]:
@@ -282,6 +289,10 @@ class View:
             self._memo[work] = work(self)
         found: T = self._memo[work]
         return found
+
+
+def _words_of(one: Test) -> str:
+    return f"{one.file.path}\n{one.case.group}\n{one.case.name}\n{one.text}"
 
 
 def _containing(cases: Iterable[Test]) -> Iterator[Test]:
