@@ -127,15 +127,19 @@ def test_what_a_large_class_contains_is_not_all_about_the_feature(tmp_path: Path
     assert seen(root, look) == (True, False, True)
 
 
-def test_the_tests_of_a_feature_have_a_word_of_its_name_if_any_has(tmp_path: Path) -> None:
+def test_tests_with_words_of_the_description_alone_have_to_be_better(tmp_path: Path) -> None:
     def look(view: View) -> set[str]:
         return {one.case.name for one in view.main_cases}
 
     about = "The browser keeps the session of the person"
-    tests = "def test_login(): ...\n"
-    others = "def test_session_of_person():\n    browser_keeps_session()\n"
-    files = {"login.py": "def login(): ...\n", "tests/test_a.py": tests, "tests/test_b.py": others}
+    own = "def test_login_of_person():\n    login()\n"
+    weak = "def test_browser():\n    assert browser()\n"
+    files = {"login.py": "def login(): ...\n", "tests/test_a.py": own, "tests/test_b.py": weak}
     root = write(tmp_path, files)
-    assert seen(root, look, description=about) == {"test_login"}
+    assert seen(root, look, description=about) == {"test_login_of_person"}
     (root / "tests/test_a.py").write_text("def test_cart(): ...\n", encoding="utf-8")
-    assert seen(root, look, description=about) == {"test_session_of_person"}
+    assert seen(root, look, description=about) == {"test_browser"}
+    strong = f"{weak}    assert session_of_person()\n"
+    (root / "tests/test_b.py").write_text(strong, encoding="utf-8")
+    (root / "tests/test_a.py").write_text(own, encoding="utf-8")
+    assert "test_browser" in seen(root, look, description=about)
