@@ -26,13 +26,13 @@ FILES = {
 }
 
 
-def seen(root: Path, look: Callable[[View], T], feature: str = "login") -> T:
+def seen(root: Path, look: Callable[[View], T], feature: str = "login", description: str = "") -> T:
     """What is seen of the view of a feature."""
     asked = services(root)
     indexer.update(asked)
     return db.use(
         asked.layout,
-        lambda connection: look(collect.viewed(asked, request(feature), connection)),
+        lambda connection: look(collect.viewed(asked, request(feature, description), connection)),
     )
 
 
@@ -125,3 +125,21 @@ def test_what_a_large_class_contains_is_not_all_about_the_feature(tmp_path: Path
         return is_main, view.is_in_main(view.sources[0], 2), view.is_in_main(view.sources[0], 4)
 
     assert seen(root, look) == (True, False, True)
+
+
+def test_tests_with_words_of_the_description_alone_have_to_be_better(tmp_path: Path) -> None:
+    def look(view: View) -> set[str]:
+        return {one.case.name for one in view.main_cases}
+
+    about = "The browser keeps the session of the person"
+    own = "def test_login_of_person():\n    login()\n"
+    weak = "def test_browser():\n    assert browser()\n"
+    files = {"login.py": "def login(): ...\n", "tests/test_a.py": own, "tests/test_b.py": weak}
+    root = write(tmp_path, files)
+    assert seen(root, look, description=about) == {"test_login_of_person"}
+    (root / "tests/test_a.py").write_text("def test_cart(): ...\n", encoding="utf-8")
+    assert seen(root, look, description=about) == {"test_browser"}
+    strong = f"{weak}    assert session_of_person()\n"
+    (root / "tests/test_b.py").write_text(strong, encoding="utf-8")
+    (root / "tests/test_a.py").write_text(own, encoding="utf-8")
+    assert "test_browser" in seen(root, look, description=about)

@@ -60,6 +60,8 @@ from preread.roles import may_contain_tests, role_of
         ("docs/guide.md", "doc"),
         ("LICENSE", "doc"),
         ("README.html", "doc"),
+        ("docs/Classes/Cart.html", "doc"),
+        ("docs/site.js", "source"),
         ("doc/fd.1", "doc"),
         ("logs/app.log.1", "data"),
         ("tests/README.md", "doc"),

@@ -99,6 +99,7 @@ _CONFIG_FILE = re.compile(
     r"|gruntfile\.js)$",
     re.IGNORECASE,
 )
+_DOCS = re.compile(r"(?:^|/)docs?/", re.IGNORECASE)  # with HTML that a tool wrote
 # `vitest.config.e2e.ts` is named like a test.
 _RUNNER_CONFIG = re.compile(
     r"^(vitest|vite|jest|playwright|cypress|wdio|karma|detox|nightwatch)\.conf(ig)?\."
@@ -154,7 +155,8 @@ def own_role(path: str) -> Role:
     name = path.rpartition("/")[2]
     language = language_of(path)
     is_code = language is not None and language.name in _CODE
-    if _DOC_FILE.search(name) and (language is None or not is_code or language.name == "HTML"):
+    is_html = language is not None and language.name == "HTML"
+    if (_DOC_FILE.search(name) and (not is_code or is_html)) or (is_html and _DOCS.search(path)):
         return "doc"
     if _RUNNER_CONFIG.search(name):
         return "config"

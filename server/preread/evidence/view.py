@@ -20,6 +20,7 @@ from preread.services import Services
 from preread.syntax import Outline, Symbol, TestCase
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
+UNNAMED_FLOOR = 0.7  # the same of tests that have words of the description alone
 LONG = 100  # lines: what such a function is made of is listed, as of a composable or a plugin
 WRAPPED = 0.8  # of a type's lines: if one inner type has as many, the outer is its namespace
 NAMED_FLOOR = 0.35  # score of a file that is named though it has no word of the request
@@ -197,10 +198,17 @@ class View:
         return [one for one in self.cases if one not in outer and self._is_main(one)]
 
     def _is_main(self, one: Test) -> bool:
-        floor = max(MAIN_FLOOR * self.cases[0].score, 1e-9)
-        if self.thin or one.score >= floor:
+        own = self._named or self.cases
+        floor = MAIN_FLOOR * own[0].score if one in own else UNNAMED_FLOOR * self.cases[0].score
+        if self.thin or one.score >= max(floor, 1e-9):
             return True
         return one.file.role == "test" and self.relevance.has_feature(one.file.path)
+
+    @cached_property
+    def _named(self) -> list[Test]:
+        """The tests with a word of the feature's name, best first."""
+        feature = frozenset[str]() if self.whole_project else self.relevance.feature
+        return [one for one in self.cases if feature & self.relevance.stems_in(_words_of(one))]
 
     @cached_property
     def test_files(self) -> list[FileView]:
@@ -287,6 +295,10 @@ class View:
             self._memo[work] = work(self)
         found: T = self._memo[work]
         return found
+
+
+def _words_of(one: Test) -> str:
+    return f"{one.file.path}\n{one.case.group}\n{one.case.name}\n{one.text}"
 
 
 def _containing(cases: Iterable[Test]) -> Iterator[Test]:
