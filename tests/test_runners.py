@@ -227,6 +227,19 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "test/Unit/Cart/CartTests.cs",
         ("dotnet test test/Unit/Unit.csproj --filter FullyQualifiedName~CartTests", "", "test/Unit/Unit.csproj"),
     ),
+    ".NET with MSTest's own SDK and the new runner": (
+        {
+            "global.json": '{"test": {"runner": "Microsoft.Testing.Platform"}}\n',
+            "test/Unit/Unit.csproj": '<Project Sdk="MSTest.Sdk">\n</Project>\n',
+            "test/Unit/Cart/CartTests.cs": "class CartTests {}\n",
+        },
+        "test/Unit/Cart/CartTests.cs",
+        (
+            "dotnet test --project test/Unit/Unit.csproj --filter FullyQualifiedName~CartTests",
+            "",
+            "test/Unit/Unit.csproj",
+        ),
+    ),
     "a test that CMake registers": (
         {
             "test/CMakeLists.txt": "function(add_fmt_test name)\nendfunction()\nadd_fmt_test(args-test)\n",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import TypeVar
 
 from preread.dossier import anchors
@@ -15,8 +14,7 @@ from preread.syntax import Symbol
 
 T = TypeVar("T")
 
-LIKELY = 8  # of the files that are only named: how many are named first,
-MAX_LIKELY = 500  # and in how many characters
+LIKELY = 8  # of the files that are only named: how many are named first
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200
 # The comment markers that the check ignores at both ends of a line.
@@ -70,10 +68,7 @@ def file_source(path: str) -> str:
 
 def only_named(kind: str, paths: Sequence[str]) -> Iterator[Found]:
     """Files of which only the path is said, in two facts: the budget may only have room for one."""
-    sources = tuple(map(file_source, paths))
-    sizes = accumulate(map(len, sources[:LIKELY]))
-    first = max(1, sum(size <= MAX_LIKELY for size in sizes))
-    likely, others = sources[:first], sources[first:]
+    likely, others = (tuple(map(file_source, p)) for p in (paths[:LIKELY], paths[LIKELY:]))
     if likely:
         yield Found(f"more {kind}, the likeliest first", likely, 0.75)
     if others:

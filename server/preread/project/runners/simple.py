@@ -21,6 +21,7 @@ TEST_TASK = re.compile(r"\bRake::TestTask\.new(?:\(\s*:?[\"']?([\w:]+)|\s+:([\w:
 LOADED = re.compile(r"^\s*(?:require|require_relative)\b")
 TEST_PACKAGE = re.compile(
     r"Include=\"(?:Microsoft\.NET\.Test\.Sdk|xunit[\w.]*|NUnit[\w.]*|MSTest[\w.]*|TUnit[\w.]*)\""
+    r"|\bSdk=\"MSTest\.Sdk"
 )
 PATHS = re.compile(r"[\s();\"/]+")  # between the names in a line of CMake
 DISCOVERS = re.compile(r"\b(?:add_test|\w+_discover_tests)\s*\(")
@@ -118,7 +119,10 @@ def dotnet(target: Target) -> Command | None:
         if proof is None:
             return None
         name = (target.group or PurePosixPath(target.test).stem).rpartition(".")[2]
-        start, files = f"dotnet test {shell(own[0])} --filter ", (f"FullyQualifiedName~{name}",)
+        texts = (target.tree.text(path) or "" for _, path in nearest(target, "global.json"))
+        option = "--project " if any("Microsoft.Testing.Platform" in one for one in texts) else ""
+        start = f"dotnet test {option}{shell(own[0])} --filter "
+        files = (f"FullyQualifiedName~{name}",)
         return Command("dotnet", start, proof, files=files, glue="\\|")
     return None
 
