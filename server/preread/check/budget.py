@@ -79,14 +79,18 @@ def fit(
     """
     titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
-    waiting = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
     kept: dict[Key, _Candidate] = {}
-    while taken := {one.key: one for one in waiting if room.take(one)}:
-        services.progress.check()
-        kept |= taken
-        waiting = [one for one in waiting if one.key not in taken]
-        # An estimate does not know how short a path will be written, so there is often room left.
-        room.tokens = limit - sum(map(_size, _with(drafts, kept)))
+    is_exact = True  # what the room says is left
+    for candidate in sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score):
+        is_taken = room.take(candidate)
+        if not is_taken and not is_exact:
+            services.progress.check()
+            # Rendering shortens paths, which the estimates do not know.
+            room.tokens, is_exact = limit - sum(map(_size, _with(drafts, kept))), True
+            is_taken = room.take(candidate)
+        if is_taken:
+            kept[candidate.key] = candidate
+            is_exact = False
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
     remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
