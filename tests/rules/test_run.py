@@ -287,3 +287,22 @@ def test_one_filter_of_dotnet_takes_several_classes(tmp_path: Path) -> None:
         '"dotnet test tests/Shop.Tests/Shop.Tests.csproj --filter '
         'FullyQualifiedName~LoginATests\\|FullyQualifiedName~LoginBTests"'
     )
+
+
+def test_a_class_in_several_files_is_named_once(tmp_path: Path) -> None:
+    project = '<Project>\n<PackageReference Include="xunit" />\n</Project>\n'
+    files = {"src/Login.cs": "class Login { }\n", "tests/Shop.Tests.csproj": project}
+    for name in ("LoginTests", "LoginTests.Async"):
+        test = "    [Fact]\n    public void Logs() { new Login(); }\n"
+        files[f"tests/{name}.cs"] = f"partial class LoginTests\n{{\n{test}}}\n"
+    (told,) = texts(found(write(tmp_path, files), "run", "login"))
+    assert told.count("FullyQualifiedName~LoginTests") == 1
+
+
+def test_dotnet_runs_no_project_of_the_tools_before_its_sdk(tmp_path: Path) -> None:
+    old = '<Project xmlns="http://schemas.microsoft.com/developer/msbuild/2003">\n'
+    project = '<PackageReference Include="xunit" />\n</Project>\n'
+    test = "class LoginTests\n{\n    [Fact]\n    public void Logs() { new Login(); }\n}\n"
+    files = {"src/Login.cs": "class Login { }\n", "tests/LoginTests.cs": test}
+    root = write(tmp_path, {**files, "tests/Tests.csproj": f"{old}{project}"})
+    assert texts(found(root, "run", "login")) == []

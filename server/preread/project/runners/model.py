@@ -51,7 +51,7 @@ class Command(NamedTuple):
         ours, theirs = (self.tool, self.start, self.folder), (other.tool, other.start, other.folder)
         if ours != theirs or not self.files or not other.files:
             return None
-        return self._replace(files=(*self.files, *other.files))
+        return self._replace(files=tuple(dict.fromkeys((*self.files, *other.files))))
 
 
 class Target(NamedTuple):

@@ -111,6 +111,8 @@ def dotnet(target: Target) -> Command | None:
         own = sorted(p for p in target.tree.files if _is_project(p) and folders(p)[0] == folder)
         if not own:
             continue
+        if _is_for_old_tools(target.tree.text(own[0]) or ""):
+            return None
         shared = [
             path for _, path in nearest(target, "Directory.Build.props", "Directory.Build.targets")
         ]
@@ -129,6 +131,11 @@ def dotnet(target: Target) -> Command | None:
 
 def _is_project(path: str) -> bool:
     return path.endswith((".csproj", ".fsproj", ".vbproj"))
+
+
+def _is_for_old_tools(project: str) -> bool:
+    """Whether a project file is from before .NET's SDK, which then does not find its tests."""
+    return "schemas.microsoft.com/developer/msbuild/2003" in project and "Sdk=" not in project
 
 
 def dart(target: Target) -> Command | None:
