@@ -122,8 +122,9 @@ def dotnet(target: Target) -> Command | None:
             return None
         name = (target.group or PurePosixPath(target.test).stem).rpartition(".")[2]
         texts = (target.tree.text(path) or "" for _, path in nearest(target, "global.json"))
-        option = "--project " if any("Microsoft.Testing.Platform" in one for one in texts) else ""
-        start = f"dotnet test {option}{shell(own[0])} --filter "
+        has_new_runner = any("Microsoft.Testing.Platform" in one for one in texts)
+        project = ("--project", shell(own[0])) if has_new_runner else (shell(own[0]),)
+        start = f"dotnet test {' '.join(project)} --filter "
         files = (f"FullyQualifiedName~{name}",)
         return Command("dotnet", start, proof, files=files, glue="\\|")
     return None
