@@ -276,33 +276,33 @@ def test_files_of_one_name_run_together_but_for_pytest(tmp_path: Path) -> None:
     assert "b/login.test.js" in told
 
 
+def dotnet(root: Path, classes: dict[str, str], project: str = "<Project>") -> Path:
+    """A project of .NET with a test in each of these files, in the class of that name."""
+    package = '<PackageReference Include="xunit" />'
+    files = {"src/Login.cs": "class Login { }\n"}
+    files["tests/Shop.Tests.csproj"] = f"{project}\n{package}\n</Project>\n"
+    test = "    [Fact]\n    public void Logs() { new Login(); }\n"
+    for name, owner in classes.items():
+        files[f"tests/{name}"] = f"partial class {owner}\n{{\n{test}}}\n"
+    return write(root, files)
+
+
 def test_one_filter_of_dotnet_takes_several_classes(tmp_path: Path) -> None:
-    project = '<Project>\n<PackageReference Include="xunit" />\n</Project>\n'
-    files = {"src/Login.cs": "class Login { }\n", "tests/Shop.Tests/Shop.Tests.csproj": project}
-    for name in ("LoginATests", "LoginBTests"):
-        test = "    [Fact]\n    public void Logs() { new Login(); }\n"
-        files[f"tests/Shop.Tests/{name}.cs"] = f"class {name}\n{{\n{test}}}\n"
-    (told,) = texts(found(write(tmp_path, files), "run", "login"))
+    root = dotnet(tmp_path, {"LoginATests.cs": "LoginATests", "LoginBTests.cs": "LoginBTests"})
+    (told,) = texts(found(root, "run", "login"))
     assert told == (
-        '"dotnet test tests/Shop.Tests/Shop.Tests.csproj --filter '
+        '"dotnet test tests/Shop.Tests.csproj --filter '
         'FullyQualifiedName~LoginATests\\|FullyQualifiedName~LoginBTests"'
     )
 
 
 def test_a_class_in_several_files_is_named_once(tmp_path: Path) -> None:
-    project = '<Project>\n<PackageReference Include="xunit" />\n</Project>\n'
-    files = {"src/Login.cs": "class Login { }\n", "tests/Shop.Tests.csproj": project}
-    for name in ("LoginTests", "LoginTests.Async"):
-        test = "    [Fact]\n    public void Logs() { new Login(); }\n"
-        files[f"tests/{name}.cs"] = f"partial class LoginTests\n{{\n{test}}}\n"
-    (told,) = texts(found(write(tmp_path, files), "run", "login"))
+    root = dotnet(tmp_path, {"LoginTests.cs": "LoginTests", "LoginTests.Async.cs": "LoginTests"})
+    (told,) = texts(found(root, "run", "login"))
     assert told.count("FullyQualifiedName~LoginTests") == 1
 
 
 def test_dotnet_runs_no_project_of_the_tools_before_its_sdk(tmp_path: Path) -> None:
-    old = '<Project xmlns="http://schemas.microsoft.com/developer/msbuild/2003">\n'
-    project = '<PackageReference Include="xunit" />\n</Project>\n'
-    test = "class LoginTests\n{\n    [Fact]\n    public void Logs() { new Login(); }\n}\n"
-    files = {"src/Login.cs": "class Login { }\n", "tests/LoginTests.cs": test}
-    root = write(tmp_path, {**files, "tests/Tests.csproj": f"{old}{project}"})
+    old = '<Project xmlns="http://schemas.microsoft.com/developer/msbuild/2003">'
+    root = dotnet(tmp_path, {"LoginTests.cs": "LoginTests"}, old)
     assert texts(found(root, "run", "login")) == []
