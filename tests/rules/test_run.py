@@ -152,7 +152,7 @@ def test_a_thin_feature_is_told_how_tests_run_here(tmp_path: Path) -> None:
     )
     assert evidence(root, "kubernetes").thin
     [told] = texts(found(root, "run", "kubernetes"))
-    assert told.startswith('another test, since none of the feature was found: "python -m pytest ')
+    assert told.startswith('no test of the feature was found; this runs others: "python -m pytest ')
 
 
 def test_the_command_says_that_it_runs_a_test_of_something_else(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_the_command_says_that_it_runs_a_test_of_something_else(tmp_path: Path) 
     files = {"login.py": LOGIN, "cart.py": cart, "tests/test_cart.py": test}
     root = write(tmp_path, {"pyproject.toml": PYTEST, **files})
     [told] = texts(found(root, "run", "login"))
-    assert told.startswith('another test, since none of the feature was found: "python -m pytest ')
+    assert told.startswith('no test of the feature was found; this runs others: "python -m pytest ')
 
 
 GO = "package shop\n\nfunc Login() {\n}\n"

@@ -15,7 +15,7 @@ MAX_FILES = 8  # test files whose runner is looked for
 MAX_TOGETHER = 3  # of the feature's test files in one command
 MAX_RUN = 160  # characters of such a command
 MAX_NOTES = 3
-OTHER = "another test, since none of the feature was found: "
+OTHER = "no test of the feature was found; this runs others: "
 
 
 def find(view: View) -> Iterator[Found]:
