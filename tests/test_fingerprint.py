@@ -206,7 +206,8 @@ async def from_memory(client, calls: LoggingGit) -> Reply:
 async def stale_replies(folder: Path, name: str, wrong: list[str]) -> None:
     project = await anyio.to_thread.run_sync(prepared, folder, name)
     calls = LoggingGit(folder / f"git for {name}")
-    async with connect(project, env=calls.env) as client:
+    env = calls.env | {"PREREAD_WATCH": "false"}  # the watcher asks git, too, when it has time
+    async with connect(project, env=env) as client:
         for case, change in CASES[name].items():
             before = await from_memory(client, calls)
             await anyio.to_thread.run_sync(change.make, project)
