@@ -48,50 +48,61 @@ def texts_of(path: Path) -> Iterator[str]:
             yield node.value
 
 
-SAID = {
-    text: path.relative_to(PACKAGE).as_posix()
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if not path.relative_to(PACKAGE).as_posix().startswith(OF_ONE_FACE)
-    for text in texts_of(path)
-}
-SAID |= {
-    text: path.name
-    for path in sorted((ROOT / "workflows").glob("*.toml"))
-    for text in re.findall(r'"(.*?)"', path.read_text())
-}
-NAMING = {text: where for text, where in SAID.items() if COMMAND.search(text)}
+@pytest.fixture(scope="module")
+def said() -> dict[str, str]:
+    """Every text that a module or a workflow may say on every face, and where it is."""
+    modules = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    texts = {
+        text: name
+        for name, path in sorted(modules.items())
+        if not name.startswith(OF_ONE_FACE)
+        for text in texts_of(path)
+    }
+    return texts | {
+        text: path.name
+        for path in sorted((ROOT / "workflows").glob("*.toml"))
+        for text in re.findall(r'"(.*?)"', path.read_text())
+    }
 
 
-def test_what_every_face_may_say_names_calls_as_commands_in_backticks() -> None:
-    assert len(NAMING) > 40
-    bare = {where: text for text, where in NAMING.items() if COMMAND.search(QUOTED.sub("", text))}
+@pytest.fixture(scope="module")
+def naming(said: dict[str, str]) -> dict[str, str]:
+    """The texts that name a command."""
+    return {text: where for text, where in said.items() if COMMAND.search(text)}
+
+
+def test_what_every_face_may_say_names_calls_as_commands_in_backticks(
+    said: dict[str, str], naming: dict[str, str]
+) -> None:
+    assert len(naming) > 40
+    bare = {where: text for text, where in naming.items() if COMMAND.search(QUOTED.sub("", text))}
     assert bare == {}
-    of_tools = {where: t for t, where in SAID.items() if TOOL.search(t) and " " in t}
+    of_tools = {where: t for t, where in said.items() if TOOL.search(t) and " " in t}
     assert of_tools == {}
 
 
-def test_only_the_command_line_is_told_of_its_options() -> None:
-    told = [text for text in SAID if "--project" in text and " " in text]
+def test_only_the_command_line_is_told_of_its_options(said: dict[str, str]) -> None:
+    told = [text for text in said if "--project" in text and " " in text]
     assert len(told) >= 4
     for text in told:
         assert "--project" not in in_words_of("tools", text), text
         assert "(`--project DIR`)" in in_words_of("commands", text)
 
 
-@pytest.mark.parametrize("text", NAMING, ids=lambda text: text[:40])
-def test_no_hint_of_one_face_names_the_call_of_another(text: str) -> None:
-    said = {face: in_words_of(face, text.replace("{feature}", "x")) for face in get_args(Face)}
-    assert not TOOL.search(said["commands"])
-    assert not OPERATION.search(re.sub(r"preread call \S+", "", said["commands"]))
-    for of_face in ("tools", "states"):
-        others = re.sub(f"{QUOTED.pattern}{TERMINAL}", "", said[of_face])
-        assert not COMMAND.search(others), said[of_face]
-    assert not TOOL.search(said["states"])
-    for command in QUOTED.findall(text):
-        # A command that nothing replaces is one that only a terminal has.
-        kept = f"{command}{TERMINAL}" in said["tools"]
-        is_meant = f"{command}{TERMINAL}" in text
-        assert is_meant or kept == (parsed(command[9:-1]) is None), command
+def test_no_hint_of_one_face_names_the_call_of_another(naming: dict[str, str]) -> None:
+    for text in naming:
+        to = {face: in_words_of(face, text.replace("{feature}", "x")) for face in get_args(Face)}
+        assert not TOOL.search(to["commands"]), text
+        assert not OPERATION.search(re.sub(r"preread call \S+", "", to["commands"])), text
+        for of_face in ("tools", "states"):
+            others = re.sub(f"{QUOTED.pattern}{TERMINAL}", "", to[of_face])
+            assert not COMMAND.search(others), to[of_face]
+        assert not TOOL.search(to["states"]), text
+        for command in QUOTED.findall(text):
+            # A command that nothing replaces is one that only a terminal has.
+            kept = f"{command}{TERMINAL}" in to["tools"]
+            is_meant = f"{command}{TERMINAL}" in text
+            assert is_meant or kept == (parsed(command[9:-1]) is None), command
 
 
 @pytest.mark.parametrize("name", [name for name in REGISTRY if REGISTRY[name].command])
