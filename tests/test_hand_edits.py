@@ -74,6 +74,17 @@ def test_a_draft_is_written_into_a_file_that_has_no_sections_left(old: str) -> N
     assert old.strip() in text
 
 
+def test_a_heading_that_a_person_renamed_or_added_stays() -> None:
+    built = "# Codebase: login\n\n## a.py\n- `one` :1\n\n## Errors\n- `E`: `none` a.py:9\n"
+    old = built.replace("## Errors", "## What fails").replace("## a.py", "## Ours\nSource: a.py")
+    old += "\n## To do\n"
+    new = built.replace(":1", ":2").replace(":9", ":10") + "\n## To do\n- `x` (a.py:3)\n"
+    draft = markdown.parse("codebase.md", "login", new)[0]
+    text = hand_edits.render_into(old, draft)
+    assert text == (old.replace(":1", ":2").replace(":9", ":10") + "- `x` (a.py:3)\n")
+    assert hand_edits.render_into(old.replace("Source: a.py\n", ""), draft) == text
+
+
 def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
     old = "# Patterns: login\n\n## A\n- one (src/deep/login.py:3)\n- two (login.py:4)\n"
     draft = markdown.parse("patterns.md", "login", old)[0]
