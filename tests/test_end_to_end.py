@@ -420,6 +420,44 @@ def test_a_full_disk_is_reported_and_the_published_dossier_still_returned(
         assert left_behind(project) == []
 
 
+def test_on_a_full_disk_a_reply_has_the_dossier_that_cannot_be_saved(
+    tmp_path: Path, cli: Cli
+) -> None:
+    with disk(tmp_path / "disk", "4m") as root:
+        project = small(root / "small")
+        load(cli, project)
+        patch(project, "login.py", "NOTE: compare before", "NOTE: x\n    NOTE: compare before")
+        fill(root)
+        before = snapshot(folder_of(project))
+        for feature in ("login", "token"):
+            done = cli("load", feature, "--json", cwd=project)
+            assert (done.status, done.json["status"]) == (0, "degraded"), done.json
+            assert done.json["code"] == "E_WRITE"
+            assert "login.py" in done.json["dossier"]
+        assert snapshot(folder_of(project)) == before
+
+
+def test_a_stale_dossier_is_returned_with_a_warning_when_nothing_can_be_written(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = small(tmp_path / "small")
+    load(cli, project)
+    patch(project, "login.py", "NOTE: compare before", "NOTE: x\n    NOTE: compare before")
+    before = snapshot(folder_of(project))
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(in_the_way))
+    shutil.rmtree(project / ".project/.cache")
+    (project / ".project/.cache").write_text("")
+    done = cli("load", "login", "--json", cwd=project)
+    assert (done.status, done.json["state"], done.json["code"]) == (0, "cached", "E_WRITE")
+    assert "It is out of date (a cited span " in done.json["warnings"][-1]
+    assert "could not be refreshed: " in done.json["warnings"][-1]
+    assert cli("load", "login", "--force", "--json", cwd=project).json["status"] == "error"
+    assert cli("load", "token", "--json", cwd=project).json["status"] == "error"
+    assert snapshot(folder_of(project)) == before
+
+
 def test_a_read_only_disk_is_reported_and_the_published_dossier_still_returned(
     tmp_path: Path, cli: Cli
 ) -> None:

@@ -207,6 +207,20 @@ def test_without_git_or_a_commit_the_history_says_what_is_missing(cli: Cli, tmp_
     assert "no commit 'HEAD'" in cli("impact", cwd=folder).err
 
 
+def test_what_is_wrong_with_git_is_said_and_not_that_a_commit_is_unknown(
+    tmp_path: Path, root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (root / ".git/config").open("a") as file:
+        file.write("[core\n")
+    said = cli("impact", cwd=root)
+    assert (said.status, said.err.split(":")[1]) == (1, " E_READ")
+    assert "git rev-parse failed: fatal: bad config line" in said.err
+    assert "name the files" in said.err
+    assert "fatal: bad config line" in cli("diff", "login", "--since", "HEAD~1", cwd=root).err
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "git is not installed" in cli("impact", cwd=root).err
+
+
 def test_a_torn_line_and_a_full_file_lose_only_old_events(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

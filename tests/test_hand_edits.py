@@ -74,6 +74,17 @@ def test_a_draft_is_written_into_a_file_that_has_no_sections_left(old: str) -> N
     assert old.strip() in text
 
 
+def test_a_heading_that_a_person_renamed_or_added_stays() -> None:
+    built = "# Codebase: login\n\n## a.py\n- `one` :1\n\n## Errors\n- `E`: `none` a.py:9\n"
+    old = built.replace("## Errors", "## What fails").replace("## a.py", "## Ours\nSource: a.py")
+    old += "\n## To do\n"
+    new = built.replace(":1", ":2").replace(":9", ":10") + "\n## To do\n- `x` (a.py:3)\n"
+    draft = markdown.parse("codebase.md", "login", new)[0]
+    text = hand_edits.render_into(old, draft)
+    assert text == (old.replace(":1", ":2").replace(":9", ":10") + "- `x` (a.py:3)\n")
+    assert hand_edits.render_into(old.replace("Source: a.py\n", ""), draft) == text
+
+
 def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
     old = "# Patterns: login\n\n## A\n- one (src/deep/login.py:3)\n- two (login.py:4)\n"
     draft = markdown.parse("patterns.md", "login", old)[0]
@@ -260,6 +271,19 @@ def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
     assert reply["refresh"]["moved"] >= 1
     said = mine[2:].partition(" (")[0]
     assert cli("blame", said, "--json", cwd=project).json["facts"][0]["by"] == "person"
+
+
+def test_the_stale_reason_does_not_take_an_older_fact_for_a_new_one(
+    project: Path, cli: Cli
+) -> None:
+    path = file_of(project, "patterns.md")
+    old, new = "- few: `ATTEMPTS = 5` (login.py:3)\n", "- more: `class LoginError` (login.py:6)\n"
+    path.write_text(f"{path.read_text()}\n## Ours\n{old}- unsure: `no such text` (login.py:2)\n")
+    cli("load", "login", cwd=project)
+    for line, why in (("<!-- Ann -->\n", "a person edited patterns.md"), (new, new[2:20])):
+        path.write_text(path.read_text() + line)
+        [one] = cli("status", "login", "--json", cwd=project).json["dossiers"]
+        assert why in one["why"]
 
 
 def test_what_a_person_wrote_into_the_summary_stays(project: Path, cli: Cli) -> None:
@@ -528,7 +552,9 @@ def test_a_persons_fact_survives_the_loss_of_the_manifest(
     project: Path, cli: Cli, damage: str | None, lose_more: Callable[[Path], None], told: str
 ) -> None:
     path, manifest = file_of(project, "patterns.md"), file_of(project, "manifest.json")
-    path.write_text(path.read_text() + f"\n## Ours\n<!-- Ann -->\n{MINE}\n")
+    fence = "```python\nATTEMPTS = 5\n```\n"
+    ours = f"\n## Ours\n<!-- Ann -->\n{MINE}\n\n## Code\nSource: login.py:3\n{fence}"
+    path.write_text(path.read_text() + ours)
     cli("load", "login", cwd=project)
     before = facts_by_author(cli, project)
     manifest.unlink()
@@ -542,6 +568,7 @@ def test_a_persons_fact_survives_the_loss_of_the_manifest(
     assert f"<!-- Ann -->\n{MINE}".replace("14", "15") in path.read_text() or (
         told != lost_manifests.FITTING and f"<!-- Ann -->\n{MINE}" in path.read_text()
     )
+    assert path.read_text().endswith(f"\n{fence}")
     after = facts_by_author(cli, project)
     assert after["person"] >= before["person"] == {MINE[2:].partition(" (")[0]}
     if told != lost_manifests.UNKNOWN:

@@ -83,6 +83,13 @@ def test_a_file_that_was_renamed_takes_its_facts_along(scene, api):
     assert len(sessions(api)) == 1
 
 
+def test_a_comment_at_the_end_of_a_cited_line_costs_no_fact(scene, api):
+    put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 5  # type: ignore"))
+    assert scene.load()["warnings"] == []
+    assert "`ATTEMPTS = 5`" in scene.texts["codebase.md"]
+    assert len(sessions(api)) == 1
+
+
 def test_a_fact_whose_line_changed_is_named_and_not_kept(scene, api):
     put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
     reply = scene.load(rebuild_after=1)

@@ -30,8 +30,15 @@ class Cart:
         if not self.lines:
             return None
         return max(line.weight for line in self.lines)
+
+
+HELP = '''
+one line
+another one
+'''
 """
 TOTAL = "        return sum(line.price for line in self.lines)\n"
+NOTED = f"{TOTAL.rstrip()}  # noqa: X1\n"
 
 
 def cited(root, source):
@@ -85,7 +92,25 @@ def changed(text):
                 + "\n"
                 + SHOP[SHOP.index("    def total") : SHOP.index("    def weight")]
             ),
-            "shop/cart.py:15-18",
+            "shop/cart.py:21-24",
+        ),
+        # comments at the ends of lines do not change what the code says
+        ("shop/cart.py:13", changed("#\n" + SHOP.replace(TOTAL, NOTED)), "shop/cart.py:14"),
+        (
+            "shop/cart.py:10-13",
+            changed(SHOP.replace(TOTAL, NOTED).replace("total(self):", "total(self):  # why")),
+            "shop/cart.py:10-13",
+        ),
+        ("shop/cart.py:3", changed(SHOP.replace(RATES, f"{RATES}  # EUR")), "shop/cart.py:3"),
+        ("shop/cart.py:17", changed(SHOP.replace("None\n", "None  # x\n")), "shop/cart.py:17"),
+        # what looks like a comment in a string is none; a comment does not replace code
+        ("shop/cart.py:22", changed(SHOP.replace("one line", "one line # x")), None),
+        ("shop/cart.py:13", changed(SHOP.replace(TOTAL, f"        pass  # {TOTAL}")), None),
+        ("shop/cart.py:13", changed(SHOP.replace(TOTAL, f"        # {TOTAL}")), None),
+        (
+            "shop/cart.py:13",
+            changed(SHOP.replace(TOTAL, TOTAL.replace("price", "cost")) + f"\n\n{NOTED.strip()}"),
+            None,
         ),
         # text that is gone, also where an equal line is left
         ("shop/cart.py:13", changed(SHOP.replace(TOTAL, "")), None),

@@ -142,15 +142,23 @@ def is_fresh(services: Services, request: Request, found: Published) -> bool:
 
 
 def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
-    """Facts that people added and whose sources are not tracked yet, and files that git merged."""
+    """Facts of people in the files that were edited, and files that git merged.
+
+    The manifest does not list people's facts. Those whose sources it knows may be older ones.
+    """
     known = {*manifest.facts}
     for name in found.edited:
         if manifest.files.get(name) == "":
             yield f"git merged {name}"
-        for fact in markdown.parse(name, manifest.feature, found.texts[name])[0].facts:
-            is_new = fact_text.fact_id(name, fact.text) not in known
-            if is_new and fact.sources:
+        facts = markdown.parse(name, manifest.feature, found.texts[name])[0].facts
+        theirs = [one for one in facts if fact_text.fact_id(name, one.text) not in known]
+        for fact in theirs:
+            if fact.text not in manifest.unverified and not manifest.spans.keys() >= {
+                *fact.sources
+            }:
                 yield f"a person added to {name}: {fact.text}"
+        if any(fact.sources for fact in theirs):
+            yield f"a person edited {name}"
 
 
 def _different_request(request: Request, build_key: BuildKey, manifest: Manifest) -> Iterator[str]:

@@ -84,7 +84,7 @@ def assemble(
     drafts = (*chosen.values(), *others)
     checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome)
     by_hand = _by_hand(plan)
-    of_people = _fences_of_people(plan)
+    of_people = _fences_of_people(plan, _fences(checked.drafts))
     texts = _texts(plan, checked.drafts, by_hand, of_people)
     own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
     written = {draft.name for draft in checked.drafts if draft.facts}
@@ -242,14 +242,17 @@ def _by_hand(plan: Plan) -> tuple[str, ...]:
     return tuple(name for name, text in texts if name in edited and text.strip())
 
 
-def _fences_of_people(plan: Plan) -> set[str]:
-    """The ids of the fences in the published files that no build wrote, as far as it is known."""
+def _fences_of_people(plan: Plan, new: set[str]) -> set[str]:
+    """The ids of the fences in the published files that no build wrote.
+
+    If the manifest does not say which ones a build wrote, those that are not among the `new` ones.
+    """
     found = plan.published
-    if found is None or found.manifest is None or found.manifest.fences is None:
+    if found is None or found.manifest is None:
         return set()
-    feature = plan.request.feature
+    feature, fences = plan.request.feature, found.manifest.fences
     drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
-    return _fences(drafts) - {*found.manifest.fences}
+    return _fences(drafts) - (new if fences is None else {*fences})
 
 
 def _fences(drafts: Iterable[Draft]) -> set[str]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from preread.builds import feature_lock, replies, staleness
 from preread.builds.build_key import build_key
 from preread.dossier import published
 from preread.errors import Cancelled, PrereadError, Unreadable
+from preread.infra import db
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import LoadReply, Request
 from preread.records import spending, stale_hints
@@ -180,32 +182,43 @@ async def build(services: Services, request: Request) -> LoadReply:
 async def _unsaved(services: Services, request: Request, error: PrereadError) -> LoadReply:
     """The reply if something cannot be written: the published dossier, or one in the reply only.
 
-    Raises any other error, and this one if a published dossier was to be replaced.
+    The published one even if it is out of date, if there is no other. Raises any other error, and
+    this one if a published dossier was to be replaced.
     """
     if error.code != "E_WRITE" or request.extend:
         raise error
     unforced = request.model_copy(update={"force": False})
     found = await step(cache.lookup, services, unforced, partial(build_key, services))
     if not found.covers or found.published is None:
-        return await _without_publishing(services, request, error)
-    if request.force:
+        reply = await _without_publishing(services, request, error)
+        if reply is not None:
+            return reply
+    if request.force or found.published is None or found.needs == "build":
         raise error
     reply = replies.from_published(services, request, found.published, "cached", 0.0)
     why = f"It, or the record of it, could not be refreshed: {error.message}"
-    return reply.model_copy(update={"warnings": (*reply.warnings, why)})
+    if not found.covers:
+        why = f"It is out of date ({found.why}), and could not be refreshed: {error.message}"
+    more = {"code": error.code, "hint": error.hint} if not found.covers else {}
+    return reply.model_copy(update={"warnings": (*reply.warnings, why), **more})
 
 
 async def _without_publishing(
     services: Services, request: Request, error: PrereadError
-) -> LoadReply:
+) -> LoadReply | None:
+    """A dossier in the reply only; None if that fails, too."""
     from preread.builds.build import without_publishing
 
-    try:
-        return await without_publishing(services, request, error)
-    except Cancelled:
-        raise
-    except PrereadError:
-        raise error from None
+    for place in (nullcontext(), db.in_memory(services.layout)):  # no room for the index either
+        try:
+            with place:
+                return await without_publishing(services, request, error)
+        except Cancelled:
+            raise
+        except PrereadError as failure:
+            if failure.code != "E_WRITE":
+                break
+    return None
 
 
 async def _locked_build(services: Services, request: Request) -> LoadReply:

@@ -55,11 +55,19 @@ def _bullet(fact: Fact, base: str = "") -> str:
 
 
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
-    """Line of each old fact -> the new fact with the same words, or else with other numbers."""
+    """Line of each old fact -> the new fact with the same words, or else with other numbers.
+
+    The latter in the same section, or in one that the other side does not have: it was renamed.
+    """
     found: dict[int, Fact] = {}
     left = [(section.heading, fact) for _, section, fact in markdown.all_facts([draft])]
     old = [(section.heading, fact) for _, section, fact in markdown.all_facts([before])]
-    for is_same in (_same_place, _same_words, _same_shape):
+    kept = {heading for heading, _ in old} & {heading for heading, _ in left}
+
+    def is_renamed(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
+        return kept.isdisjoint((one[0], other[0])) and _is_shape(one[1], other[1])
+
+    for is_same in (_same_place, _same_words, _same_shape, is_renamed):
         for heading, fact in old:
             if fact.line in found:
                 continue
@@ -80,7 +88,11 @@ def _same_words(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
 
 
 def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
-    return one[0] == other[0] and fact_text.shape(one[1].text) == fact_text.shape(other[1].text)
+    return one[0] == other[0] and _is_shape(one[1], other[1])
+
+
+def _is_shape(one: Fact, other: Fact) -> bool:
+    return fact_text.shape(one.text) == fact_text.shape(other.text)
 
 
 def _dropped_fences(before: Draft, draft: Draft, keep: Container[str]) -> Iterator[int]:
@@ -99,21 +111,26 @@ def _is_new(item: Fact | Fence, before: Draft, matched: set[int]) -> bool:
 
 
 def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
-    """Update the headings of sections whose facts are under another heading (path) now."""
+    """Update the headings that are paths. A person's heading stays, and gets the path as source."""
     now = {id(fact): section for _, section, fact in markdown.all_facts([draft])}
     for section in before.sections:
         of_facts = [now[id(pairs[fact.line])] for fact in section.facts if fact.line in pairs]
-        if section.line and of_facts and of_facts[0].heading != section.heading:
+        if not section.line or not of_facts or of_facts[0].heading == section.heading:
+            continue
+        if markdown.heading_source(section.heading):
             lines[section.line] = [f"## {of_facts[0].heading}"]
+        elif of_facts[0].source and not section.source:
+            lines[section.line].append(f"Source: {of_facts[0].source}")
 
 
 def _end_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> int | None:
-    """The last line of an old section's items; None when there is no such section."""
+    """The last line of an old section's items or its heading; None when there is no such one."""
     new = set(map(id, section.facts))
     for old in before.sections:
         shares = any(id(pairs.get(fact.line)) in new for fact in old.facts)
-        if old.items and (shares or old.heading == section.heading):
-            return max(_last_line(item) for item in old.items)
+        is_plain = old.items or not old.source  # nothing may come before its `Source:` line
+        if shares or (old.heading == section.heading and old.line and is_plain):
+            return max((_last_line(item) for item in old.items), default=old.line)
     return None
 
 
@@ -122,9 +139,12 @@ def _last_line(item: Fact | Fence) -> int:
 
 
 def _drop_empty_sections(before: Draft, lines: Lines) -> None:
-    """Remove headings whose section lost every line."""
+    """Remove headings whose section lost every line. One that had none is a person's, and stays."""
     starts = [section.line for section in before.sections if section.line]
+    had_none = {section.line for section in before.sections if not section.items}
     for start, end in pairwise([*starts, max(lines) + 1]):
+        if start in had_none:
+            continue
         body = [line for number in range(start + 1, end) for line in lines[number]]
         if not any(line.strip() and not line.startswith("Source:") for line in body):
             for number in range(start, end):

@@ -4,7 +4,8 @@ import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise, starmap
+from functools import cached_property
+from itertools import accumulate, chain, combinations, pairwise, starmap
 
 from preread.dossier import fact_text, sources
 from preread.dossier.sources import Ref, SourceError
@@ -16,6 +17,7 @@ from preread.project.tree import Tree
 # neighbours and another symbol, is more likely not the one that was cited.
 DISTINCTIVE = 24
 MAX_SEARCHED = 5_000  # files read to find a definition that moved to another file
+MAX_COMMENTS = 6  # comments that were added at the ends of the cited lines
 # Lines above a definition that start like this belong to it, such as its documentation.
 ABOVE_DEFINITION = ("//", "/*", "*", "#", "--", "@")
 
@@ -126,10 +128,14 @@ class Relocator:
         return bool(marked.symbol) or marked.copies == 1 or here.before == marked.before
 
     def _in_file(self, path: str, marked: SpanMark, digest: str) -> _Place | None:
+        """The place of the marked text, else of that text with comments at its lines' ends."""
         text = self._text(path)
-        places = list(text.places(marked))
-        chosen = _closest(places, marked, lambda place: text.digest(place) == digest)
-        return chosen if chosen is not None and _is_same(chosen, places, marked) else None
+        for places in (text.places(marked), text.places_before_comments(marked)):
+            found = list(places)
+            chosen = _closest(found, marked, lambda place: text.digest(place) == digest)
+            if chosen is not None and _is_same(chosen, found, marked):
+                return chosen
+        return None
 
     def _elsewhere(self, path: str, marked: SpanMark) -> _Place | None:
         """The place in the renamed file, else the only convincing place in any other file.
@@ -245,6 +251,33 @@ class _CompactFile:
                     break
                 last += 1  # a closing bracket after a comma that does not count
 
+    def places_before_comments(self, marked: SpanMark) -> Iterator[_Place]:
+        """The runs in the same symbol with the marked text, before comments that are not in it."""
+        count = marked.lines
+        starts = {number - 1 - before for number in self._code for before in range(count)}
+        for start in sorted(start for start in starts if 0 <= start <= len(self.lines) - count):
+            numbers = range(start, start + count)
+            commented = [at for at in numbers if at + 1 in self._code][:MAX_COMMENTS]
+            excess = self.offsets[start + count] - self.offsets[start] - marked.size
+            for chosen in _subsets(commented) if excess > 0 else ():
+                comments = sum(len(self.lines[at]) - len(self._code[at + 1]) for at in chosen)
+                if not comments <= excess <= comments + count:  # at most a comma in each line
+                    continue
+                lines = [self._code[at + 1] if at in chosen else self.lines[at] for at in numbers]
+                if _digest(_without_added_commas(lines)) == marked.digest:
+                    mark = self.mark(start + 1, start + count)
+                    if mark.symbol == marked.symbol:
+                        yield _Place(self.path, start + 1, start + count, mark)
+                    break
+
+    @cached_property
+    def _code(self) -> dict[int, str]:
+        """Number of each line with a comment at its end -> the code before it."""
+        from preread import syntax
+
+        found = syntax.code_before_comments(self.path, self.tree.text(self.path) or "")
+        return {number: "".join(code.split()) for number, code in found.items()}
+
     def quoting(self, quote: str) -> list[tuple[int, int]]:
         """The runs of lines that contain a quote, first to last."""
         needle = "".join(quote.split())
@@ -303,6 +336,11 @@ class _CompactFile:
     def digest(self, place: _Place) -> str:
         """The digest of a place's original lines, as in a manifest."""
         return sources.Span(tuple(self.raw[place.start - 1 : place.end])).digest
+
+
+def _subsets(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All subsets of these numbers except the empty one."""
+    return chain.from_iterable(combinations(numbers, size + 1) for size in range(len(numbers)))
 
 
 def _has_added_comma(line: str, after: str) -> bool:

@@ -302,6 +302,20 @@ def shared(layout: Layout) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def in_memory(layout: Layout) -> Iterator[None]:
+    """Within the block, the project's database is an empty one in memory."""
+    with closing(
+        sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    ) as connection:
+        connection.executescript(SCHEMA)
+        token = _SHARED.set(_Shared(layout, connection))
+        try:
+            yield
+        finally:
+            _SHARED.reset(token)
+
+
 def edition(connection: sqlite3.Connection) -> int:
     """A number that changes with every write to the facts and the graph."""
     return int(connection.execute("SELECT number FROM editions").fetchone()[0])

@@ -33,8 +33,9 @@ def failure(arguments: Sequence[str], done: Done, timeout: float, *, must: bool)
     if done.status == MISSING and NO_SUCH_FILE not in done.err:
         return f"{name} cannot be started: {done.err.decode('utf-8', 'replace')[:200]}"
     if must and done.status not in {0, MISSING}:
-        last_line = done.err.decode("utf-8", "replace").strip().split("\n")[-1]
-        return f"{name} failed: {last_line[:200] or f'exit status {done.status}'}"
+        lines = done.err.decode("utf-8", "replace").strip().split("\n")
+        verdict = next((line for line in lines if line.startswith("fatal: ")), lines[-1])
+        return f"{name} failed: {verdict[:200] or f'exit status {done.status}'}"
     return ""
 
 

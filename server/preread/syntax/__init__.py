@@ -36,6 +36,7 @@ __all__ = [
     "Raise",
     "Symbol",
     "TestCase",
+    "code_before_comments",
     "details",
     "edition",
     "enclosing",
@@ -92,6 +93,25 @@ def details(path: str, text: str) -> Details:
     _, comments = split_comments(language, split_script(text)[1].split("\n"))
     both = sorted((*found.comments, *comments), key=lambda comment: comment.start)
     return found._replace(comments=tuple(both))
+
+
+def code_before_comments(path: str, text: str) -> dict[int, str]:
+    """Number of each line that ends in a comment -> the code before it; only with a grammar."""
+    language = _readable(path, text)
+    reading = _parsed(path, text, language) if language is not None else None
+    if language is None or reading is None:
+        return {}
+    from preread.syntax.comments import comment_start
+    from preread.syntax.text import comment_text
+
+    lines, found = text.split("\n"), {}
+    for comment in reading.details().comments:
+        line = lines[comment.start - 1]
+        at, _ = comment_start(line, (language.line_comment, *(language.block_comment or ())[:1]))
+        # The grammar knows that there is a comment, and its text where it begins.
+        if line[: max(at, 0)].strip() and comment_text(line[at:]) == comment.text:
+            found[comment.start] = line[:at]
+    return found
 
 
 def _parsed(path: str, text: str, language: Language) -> "Reading | None":

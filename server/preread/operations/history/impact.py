@@ -11,14 +11,19 @@ from preread.dossier import fact_text, published, relocation, sources
 from preread.dossier.fact_history import Known
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
+from preread.infra.subprocesses import Done
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.project import git
 from preread.project.globs import glob_pattern
+from preread.project.tree import Tree
 from preread.services import Services
 
 HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+NO_COMMIT = b"bad revision"  # what git says about an unknown commit
+NAME_THEM = "name the files, like `preread impact src/a.py`."
 # These override the repository's `diff.noprefix` and `diff.mnemonicPrefix`.
 PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
 Ranges = list[tuple[int, int]] | None  # None: the whole file
@@ -82,7 +87,7 @@ def _features(services: Services) -> list[str]:
 def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
     """The changed files: path -> its changed lines as they are now.
 
-    Raises E_USAGE, E_OUTSIDE, E_NOT_FOUND.
+    Raises E_USAGE, E_OUTSIDE, E_NOT_FOUND, E_READ.
     """
     tree = services.tree
     paths = [_relative(services, path) for path in request.paths]
@@ -99,13 +104,24 @@ def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
         "diff", *options, *PREFIXES, "--relative", "--end-of-options", revision, "--", *paths
     )
     if done.status != 0:
-        message = f"git knows no commit {revision[:60]!a}."
-        raise PrereadError("E_USAGE", message, "Like HEAD~3 or main.")
+        raise _without_diff(tree, revision, done)
     found = _hunks(done.out)
     others = tree.git("ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
     new = [path for path in others.out.decode("utf-8", "replace").split("\0") if path]
     found.update(dict.fromkeys(path for path in new if not path.startswith(".project/")))
     return found
+
+
+def _without_diff(tree: Tree, revision: str, done: Done) -> PrereadError:
+    """Why git showed no changes: outside of what it takes for a repository, it prints its usage."""
+    if NO_COMMIT in done.err:
+        message = f"git knows no commit {revision[:60]!a}."
+        return PrereadError("E_USAGE", message, f"Like HEAD~3 or main. Or {NAME_THEM}")
+    asked = tree.git("rev-parse", "--git-dir")
+    command, done = ("rev-parse", asked) if asked.status else ("diff", done)
+    why = git.failure((command,), done, git.SECONDS, must=True) or "git is not installed"
+    hint = f"Fix that, or {NAME_THEM}"
+    return PrereadError(Unreadable.CODE, f"The changes are not known: {why}.", hint)
 
 
 def _relative(services: Services, path: str) -> str:

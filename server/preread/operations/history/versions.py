@@ -12,6 +12,7 @@ from preread.dossier.fact_history import Event, Facts
 from preread.errors import PrereadError
 from preread.layout import BY_NAME
 from preread.operations import published_dossier
+from preread.project import git
 from preread.services import Services
 
 UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -39,12 +40,15 @@ def time_of(services: Services, since: str) -> float:
         return datetime.fromisoformat(since).timestamp()
     except ValueError:
         pass
-    done = services.tree.git("log", "-1", "--format=%ct", "--end-of-options", since, "--")
+    command = ("log", "-1", "--format=%ct", "--end-of-options", since, "--")
+    done = services.tree.git(*command)
     if done.status == 0 and done.out.strip().isdigit():
         return float(done.out)
+    is_unknown = b"bad revision" in done.err or not services.tree.is_git
+    why = git.failure(command, done, git.SECONDS, must=not is_unknown)
     raise PrereadError(
         "E_USAGE",
-        f"{since[:60]!a} is not a time span, a date or a commit.",
+        f"{since[:60]!a} is not a time span, a date or a commit{f' ({why})' if why else ''}.",
         "Like 2h, 3d, 2026-11-20, HEAD~3.",
     )
 
