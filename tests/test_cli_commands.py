@@ -4,13 +4,16 @@ import ast
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from _trees import write
 from conftest import ROOT, Cli, make_repository
 from preread import __version__
+from preread.cli.commands import Commands, parse
 from preread.errors import CODES
 from preread.operations import all_operations
 
@@ -46,6 +49,30 @@ def test_help_lists_the_commands_in_the_order_of_a_days_work(cli: Cli) -> None:
     done = cli("--help")
     assert done.status == 0
     assert re.findall(r"^  (\w+)  ", done.out, re.MULTILINE) == COMMANDS
+
+
+def all_commands(found: click.Command, words: str) -> Iterator[tuple[str, click.Command]]:
+    yield words, found
+    if isinstance(found, click.Group):
+        ctx = click.Context(found)
+        for name in found.list_commands(ctx):
+            yield from all_commands(found.get_command(ctx, name), f"{words} {name}".strip())
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_help_cuts_no_line_and_has_an_example(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    commands = dict(all_commands(Commands("preread"), ""))
+    assert {"", "watch", "serve page", "token new", "builds tail", "worktree"} <= set(commands)
+    for words, found in commands.items():
+        assert parse([*words.split(), "--help"]) == 0
+        text = capsys.readouterr().out
+        usage, *lines = text.splitlines()
+        assert usage.startswith("Usage: ")
+        assert [line for line in lines if line.endswith("...")] == [], words
+        assert ("Example:" in text) == (found.name != "preread"), words
 
 
 @pytest.mark.parametrize("command", [[], ["load"], ["facts"]])

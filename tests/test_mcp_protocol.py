@@ -289,6 +289,17 @@ async def test_an_unknown_resource_is_a_clean_error(client, uri, code):
     assert caught.value.error.message.startswith(f"{code}: ")
 
 
+@pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
+async def test_what_can_be_no_resource_cannot_be_subscribed_to(client):
+    if client.mode != "legacy":
+        pytest.skip("newer versions of the protocol have no such request")
+    await client.session.subscribe_resource("dossier://not-yet-built/summary.md")
+    for uri in ("file:///etc/passwd", "dossier://cart/nothing.md", "dossier://CART/summary.md"):
+        with pytest.raises(MCPError, match=f"'{uri}'") as caught:
+            await client.session.subscribe_resource(uri)
+        assert caught.value.error.code == -32602
+
+
 async def test_features_and_files_are_completed(client):
     dossier = ResourceTemplateReference(uri="dossier://{feature}/{file}")
 

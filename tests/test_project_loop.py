@@ -1,5 +1,7 @@
 """The thread of a project: it starts, ends when it is idle, and starts again."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -13,6 +15,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from _daemon import daemon
+from conftest import ROOT
 from preread.builds.jobs import Jobs
 from preread.daemon import paths, project_loop
 from preread.daemon.background import Background
@@ -103,6 +106,55 @@ async def test_without_a_thread_for_it_a_call_says_so_and_a_later_one_works(
                 assert error.value.code == "E_READ"
         assert (await loop.run(where)).is_alive()
         assert await lookups.run(tmp_path, Path.is_dir)
+
+
+SCARCE = """
+import contextlib, gc, os, resource
+import anyio
+from pathlib import Path
+from preread.daemon.background import Background
+from preread.daemon.project_loop import ProjectLoop
+
+async def run():
+    async with anyio.create_task_group() as tasks:
+        loop = ProjectLoop(Path("."), Background(tasks), print)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        taken = []
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.open(".", os.O_RDONLY))
+        while taken:
+            try:
+                await loop.run(lambda jobs: anyio.sleep(0))
+            except Exception as error:
+                print(error)
+            else:
+                break
+            gc.collect()
+            os.close(taken.pop())
+        loop.end()
+        tasks.cancel_scope.cancel()
+
+anyio.run(run)
+"""
+
+
+def test_without_a_descriptor_for_it_calls_say_so_and_nothing_else_is_printed(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCARCE],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT / "server")},
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+    )
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) >= 3
+    assert set(lines) == {lines[0]}
+    assert "no room for .: too many open files" in lines[0]
 
 
 async def test_many_projects_are_served_and_what_idle_ones_had_open_is_closed(

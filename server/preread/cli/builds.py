@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from preread.cli.help import described
 from preread.cli.terminal import Block, Table
 
 if TYPE_CHECKING:
@@ -35,18 +36,17 @@ def cancelled(reply: "CancelReply") -> Iterator[Block]:
     yield f"The build of {reply.feature}{where} {how}."
 
 
-@click.group(
-    help="List, cancel or follow the running builds of every process.",
-    short_help="Work with running builds: list, cancel, tail.",
-)
+@click.group(**described("Work with the running builds of every process.", "preread builds list"))
 def builds() -> None:
     """The group; its commands other than `tail` are operations."""
 
 
 @builds.command(
-    help="Follow running builds, in any process, until they end. Ctrl-C leaves them "
-    "running.\n\n\b\nExample:\n  preread builds tail checkout",
-    short_help="Follow running builds, in any process, until they end.",
+    **described(
+        "Follow running builds, in any process, until they end.",
+        "preread builds tail checkout",
+        "Ctrl-C leaves them running.",
+    )
 )
 @click.argument("feature", required=False)
 @click.option("--project", metavar="DIR", default=".", help="The project.")

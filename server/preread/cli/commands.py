@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from preread import __version__
 from preread.cli import terminal, views
 from preread.cli.builds import builds
+from preread.cli.help import described
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
 from preread.operations import ALIASES, COMMANDS, REGISTRY, operation
@@ -117,14 +118,13 @@ def command(of: Operation) -> click.Command:
         of.command.rpartition(" ")[2],
         callback=parsed,
         params=[*arguments, *options, PROJECT, JSON],
-        help=f"{of.doc}\n\n\b\nExample:\n  {of.example}",
-        short_help=of.doc,
+        **described(of.doc, of.example),
     )
 
 
 @click.group(
     invoke_without_command=True,
-    help="Serve MCP over stdio; an agent's client starts it.\n\n\b\nExample:\n  preread mcp",
+    **described("Serve MCP over stdio; an agent's client starts it.", "preread mcp"),
 )
 @click.option(
     "--project", metavar="DIR", default=None, help="The project; default: the client's choice."
@@ -150,8 +150,10 @@ def mcp(
 
 
 @click.command(
-    help="Watch the files: report dossiers that become stale or change, and tell the gates.\n\n\b\n"
-    "Example:\n  preread watch"
+    **described(
+        "Watch the files: report dossiers that become stale or change, and tell the gates.",
+        "preread watch",
+    )
 )
 @click.option("--project", metavar="DIR", default=".", help="The project.")
 def watch(project: str) -> Callable[[], int]:
@@ -180,7 +182,8 @@ LAST = ("watch", "mcp", *DAEMON)  # at the end of the list of commands
 def group(name: str, commands: list[str]) -> click.Command:
     """A group for the commands of two words with the same first word."""
     verbs = ", ".join(words.split()[1] for words in commands)
-    return with_operations(click.Group(name, short_help=f"Work with {name}s: {verbs}."), commands)
+    about = described(f"Work with {name}s: {verbs}.", operation(commands[0]).example)
+    return with_operations(click.Group(name, **about), commands)
 
 
 def with_operations(found: click.Command, commands: list[str]) -> click.Command:

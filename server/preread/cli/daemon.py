@@ -9,6 +9,7 @@ import click
 
 from preread import __version__
 from preread.cli import terminal
+from preread.cli.help import described
 
 Run = Callable[[], int]
 SCOPES = ("read", "write", "execute")
@@ -27,9 +28,10 @@ def _reply(as_json: bool, data: object, *lines: str) -> int:
 
 @click.group(
     invoke_without_command=True,
-    help="Serve all your projects from one process, over HTTP and Unix sockets.\n\n\b\n"
-    "Example:\n  preread serve --detach",
-    short_help="Serve all your projects from one process, over HTTP and Unix sockets.",
+    **described(
+        "Serve all your projects from one process, over HTTP and Unix sockets.",
+        "preread serve --detach",
+    ),
 )
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Any other host needs a token."
@@ -101,7 +103,9 @@ def _detach(listen: "object") -> int:
     return _print(f"The daemon runs as process {found.pid}: {found.address}")
 
 
-@serve.command(help="Allow a project's folder to be opened over HTTP.")
+@serve.command(
+    **described("Allow a project's folder to be opened over HTTP.", "preread serve allow .")
+)
 @click.argument("folder", metavar="DIR", default=".")
 @IN_JSON
 def allow(folder: str, as_json: bool) -> Run:
@@ -114,7 +118,11 @@ def allow(folder: str, as_json: bool) -> Run:
     return run
 
 
-@serve.command(help="Stop allowing a project's folder to be opened over HTTP.")
+@serve.command(
+    **described(
+        "Stop allowing a project's folder to be opened over HTTP.", "preread serve forbid ."
+    )
+)
 @click.argument("folder", metavar="DIR", default=".")
 @IN_JSON
 def forbid(folder: str, as_json: bool) -> Run:
@@ -128,7 +136,9 @@ def forbid(folder: str, as_json: bool) -> Run:
     return run
 
 
-@serve.command(help="List the folders that may be opened over HTTP.")
+@serve.command(
+    **described("List the folders that may be opened over HTTP.", "preread serve namespaces")
+)
 @IN_JSON
 def namespaces(as_json: bool) -> Run:
     def run() -> int:
@@ -141,7 +151,9 @@ def namespaces(as_json: bool) -> Run:
     return run
 
 
-@serve.command(help="Say whether a daemon runs; exit status 1 if not.")
+@serve.command(
+    **described("Say whether a daemon runs; exit status 1 if not.", "preread serve status")
+)
 @IN_JSON
 def status(as_json: bool) -> Run:
     def run() -> int:
@@ -163,7 +175,7 @@ def status(as_json: bool) -> Run:
     return run
 
 
-@serve.command(help="Stop the daemon.")
+@serve.command(**described("Stop the daemon.", "preread serve stop"))
 @IN_JSON
 def stop(as_json: bool) -> Run:
     def run() -> int:
@@ -176,8 +188,10 @@ def stop(as_json: bool) -> Run:
     return run
 
 
-@serve.command(help="Print the end of the daemon's log.")
-@click.option("--lines", default=50, show_default=True)
+@serve.command(**described("Print the end of the daemon's log.", "preread serve logs --lines 20"))
+@click.option(
+    "--lines", type=click.IntRange(min=1), default=50, show_default=True, help="How many."
+)
 def logs(lines: int) -> Run:
     def run() -> int:
         from preread.daemon import service
@@ -187,7 +201,12 @@ def logs(lines: int) -> Run:
     return run
 
 
-@serve.command(help="Print a one-time address of the daemon's page, to open in a browser.")
+@serve.command(
+    **described(
+        "Print a one-time address of the daemon's page, to open in a browser.",
+        "preread serve page --open",
+    )
+)
 @click.option(
     "--scope", type=click.Choice(SCOPES[:2]), default="read", show_default=True,
     help="`write` can cancel builds.",
@@ -209,15 +228,19 @@ def page(scope: str, namespace: str, opens: bool) -> Run:
 
 
 @click.group(
-    help="Tokens for HTTP: make, list and revoke them.\n\n\b\n"
-    "Example:\n  preread token new --scope read --expires 30d",
-    short_help="Make, list and revoke tokens for HTTP.",
+    **described(
+        "Make, list and revoke tokens for HTTP.", "preread token new --scope read --expires 30d"
+    )
 )
 def token() -> None:
     """Not an operation: agents must not make tokens."""
 
 
-@token.command(help="Make a token. It is shown only once.")
+@token.command(
+    **described(
+        "Make a token. It is shown only once.", "preread token new --scope read --expires 30d"
+    )
+)
 @click.option(
     "--scope", type=click.Choice(SCOPES), required=True, help="Each includes those before it."
 )
@@ -238,7 +261,7 @@ def new(scope: str, namespace: str, expires: str | None, as_json: bool) -> Run:
     return run
 
 
-@token.command("list", help="List the tokens, without their secrets.")
+@token.command("list", **described("List the tokens, without their secrets.", "preread token list"))
 @IN_JSON
 def list_(as_json: bool) -> Run:
     def run() -> int:
@@ -256,7 +279,7 @@ def list_(as_json: bool) -> Run:
     return run
 
 
-@token.command(help="Revoke a token.")
+@token.command(**described("Revoke a token.", "preread token revoke 3f9c1a2b"))
 @click.argument("id_", metavar="ID")
 @IN_JSON
 def revoke(id_: str, as_json: bool) -> Run:

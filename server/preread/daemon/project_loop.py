@@ -7,6 +7,8 @@ has its own limit of worker threads.
 import asyncio
 import contextvars
 import os
+import selectors
+import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -245,6 +247,7 @@ class _Thread:
 
     def _run(self, started: "Future[asyncio.AbstractEventLoop]") -> None:
         try:
+            _check_descriptors()
             anyio.run(self._live, started)
         except BaseException as error:
             if started.done():
@@ -305,6 +308,16 @@ def calling(
         return await asyncio.wrap_future(there)
 
     return call
+
+
+def _check_descriptors() -> None:
+    """Raises OSError unless an event loop could open its descriptors.
+
+    Python 3.11 prints a traceback when it closes a loop that could open only some of them.
+    """
+    with selectors.DefaultSelector():
+        for end in socket.socketpair():
+            end.close()
 
 
 def _ask(root: str) -> None:

@@ -54,12 +54,10 @@ def files(layout: Layout, feature: str) -> list[str]:
     return [name for name in NAMES if (folder / name).is_file()]
 
 
-def read(
-    services: Services, uri: str, fresh: ReplyCache[bool] | None = None
-) -> TextResourceContents:
-    """One published file, after a note if its dossier is stale. `fresh` caches which are not stale.
+def parsed(uri: str) -> tuple[str, str]:
+    """The feature and the file that a URI names, published or not.
 
-    Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE.
+    Raises E_FEATURE_NAME and E_NOT_FOUND.
     """
     matched = URI.fullmatch(uri)
     if matched is None:
@@ -67,11 +65,23 @@ def read(
         raise PrereadError("E_NOT_FOUND", f"{_shown(uri)} is not a resource.", hint)
     feature, name = matched.groups()
     if not is_feature(feature):
-        message = f"{_shown(feature)} is not a feature name."
+        message = f"In {_shown(uri)}, {_shown(feature)} is not a feature name."
         raise PrereadError("E_FEATURE_NAME", message, "A feature name looks like `login`.")
     if name not in NAMES:
         hint = f"Files: {', '.join(NAMES)}."
-        raise PrereadError("E_NOT_FOUND", f"{_shown(name)} is not a dossier file.", hint)
+        message = f"In {_shown(uri)}, {_shown(name)} is not a dossier file."
+        raise PrereadError("E_NOT_FOUND", message, hint)
+    return feature, name
+
+
+def read(
+    services: Services, uri: str, fresh: ReplyCache[bool] | None = None
+) -> TextResourceContents:
+    """One published file, after a note if its dossier is stale. `fresh` caches which are not stale.
+
+    Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE.
+    """
+    feature, name = parsed(uri)
     text = _text(services.layout, feature, name)
     if text is None:
         raise PrereadError(

@@ -18,6 +18,7 @@ from mcp_types import (
     CallToolResult,
     CompleteRequestParams,
     CompleteResult,
+    EmptyResult,
     GetPromptRequestParams,
     GetPromptResult,
     InputRequiredResult,
@@ -31,6 +32,7 @@ from mcp_types import (
     PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
+    SubscribeRequestParams,
     TextContent,
     TextResourceContents,
 )
@@ -137,7 +139,7 @@ class Handlers:
             on_list_prompts=self.list_prompts,
             on_get_prompt=self.get_prompt,
             on_completion=self.complete,
-            on_subscribe_resource=self.subscribers.subscribe,
+            on_subscribe_resource=self.subscribe,
             on_unsubscribe_resource=self.subscribers.unsubscribe,
             on_subscriptions_listen=ListenHandler(self.subscribers.bus),
         )
@@ -218,6 +220,14 @@ class Handlers:
         is_root = services.layout.root == self.start  # otherwise another root might be found later
         return resources.read(services, uri, self.fresh if is_root else None)
 
+    async def subscribe(self, call: Call, params: SubscribeRequestParams) -> EmptyResult:
+        """Subscribe to a dossier's file, published or not."""
+        try:
+            resources.parsed(params.uri)
+        except PrereadError as error:
+            raise _in_protocol(error) from error
+        return self.subscribers.subscribe(call, params)
+
     async def list_prompts(self, _call: Call, _page: Page) -> ListPromptsResult:
         return ListPromptsResult(prompts=[PROMPT])
 
@@ -250,9 +260,12 @@ class Handlers:
         try:
             return await self.place.run(work)
         except PrereadError as error:
-            data = {"code": error.code, **error.details}
-            said = wording.in_words_of("tools", str(error))
-            raise MCPError(INVALID_PARAMS, said, data) from error
+            raise _in_protocol(error) from error
+
+
+def _in_protocol(error: PrereadError) -> MCPError:
+    data = {"code": error.code, **error.details}
+    return MCPError(INVALID_PARAMS, wording.in_words_of("tools", str(error)), data)
 
 
 async def serve(

@@ -52,7 +52,7 @@ class Subscribers:
         found = self._sessions[ident] = Subscribed(call.session, known.uris if known else set())
         return found
 
-    async def subscribe(self, call: Call, params: SubscribeRequestParams) -> EmptyResult:
+    def subscribe(self, call: Call, params: SubscribeRequestParams) -> EmptyResult:
         self.heard_from(call).uris.add(str(params.uri))
         return EmptyResult()
 
