@@ -14,7 +14,7 @@ from preread.dossier import fact_text, markdown, published, sources
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import PrereadError, Unreadable
-from preread.infra import db
+from preread.infra import db, sqlite
 from preread.layout import MANIFEST, REQUIRED
 from preread.models import LEVELS, Manifest, Request
 from preread.project import git
@@ -235,7 +235,7 @@ def forget_all_but(services: Services, features: list[str]) -> int:
 def _forget_all_but(connection: sqlite3.Connection, keys: set[str], features: set[str]) -> int:
     known = {key for (key,) in connection.execute("SELECT key FROM passed_checks")}
     versions = {name for (name,) in connection.execute("SELECT DISTINCT feature FROM versions")}
-    with db.transaction(connection):
+    with sqlite.transaction(connection):
         delete = "DELETE FROM passed_checks WHERE key = ?"
         connection.executemany(delete, [(key,) for key in known - keys])
         delete = "DELETE FROM versions WHERE feature = ?"
@@ -353,7 +353,7 @@ def _passed(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, st
 
 
 def _save_passed(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
-    with db.transaction(connection):
+    with sqlite.transaction(connection):
         connection.executemany("INSERT OR REPLACE INTO passed_checks VALUES (?, ?)", rows)
 
 
