@@ -5,7 +5,18 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from preread import cache, check, facts, inputs, prompt, publish, similar, versions
+from preread import (
+    cache,
+    check,
+    facts,
+    inputs,
+    passed_checks,
+    prompt,
+    publish,
+    signatures,
+    similar,
+    versions,
+)
 from preread.builders import CLAUDE, STATIC
 from preread.builds import assembly, replies
 from preread.builds.assembly import Assembled
@@ -60,7 +71,7 @@ async def build(
     now = await step(versions.state, services, request)
     again = await step(_published_before, services, request, stale, now) if stale else None
     if again is not None:
-        cache.note_computed(services, request.feature, signature)
+        passed_checks.note_computed(services, request.feature, signature)
         return again
     may_draft = stale is None and request.level != "light"
     evidence = await step(collect, services, request, located=may_draft)
@@ -75,13 +86,13 @@ async def build(
     if plan.to_draft and services.settings.deepen == "background":
         await _offer(services, plan, evidence, started)
     reply = await make(services, plan, evidence, started, careful=careful)
-    cache.note_computed(services, request.feature, signature)
+    passed_checks.note_computed(services, request.feature, signature)
     await step(versions.keep, services, request.feature, stale, now)
     return reply
 
 
 def _project_signature(services: Services) -> str:
-    return cache.project_signature(services.tree)
+    return signatures.of_project(services.tree)
 
 
 def _published_before(
