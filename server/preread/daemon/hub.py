@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from preread.builds.jobs import Job, Jobs
+from preread.builds.job import Job
+from preread.builds.jobs import Jobs
 from preread.daemon.background import Background
 from preread.daemon.project_loop import ProjectLoop
 from preread.errors import PrereadError

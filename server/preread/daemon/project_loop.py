@@ -19,7 +19,8 @@ from typing import Any, ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 
-from preread.builds.jobs import Job, Jobs
+from preread.builds.job import Job
+from preread.builds.jobs import Jobs
 from preread.daemon.background import Background
 from preread.errors import Cancelled, PrereadError
 

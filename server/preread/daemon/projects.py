@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import anyio
 
-from preread.builds.jobs import Job, Jobs
+from preread.builds.job import Job
+from preread.builds.jobs import Jobs
 from preread.builds.reply_cache import ReplyCache
 from preread.daemon.background import Background
 from preread.daemon.hub import Hub, of_build
