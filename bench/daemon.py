@@ -105,6 +105,7 @@ def serve() -> None:
     from mcp_types import Tool
 
     from preread.daemon import server
+    from preread.daemon.listening import Listen
     from preread.mcp import tools
     from preread.models import Model
 
@@ -117,7 +118,7 @@ def serve() -> None:
     rows = tools.rows
     row = tools.ToolRow(Tool(name="nothing", input_schema={"type": "object"}), nothing)
     tools.rows = lambda *given, **more: rows(*given, **more) | {"nothing": row}
-    server.run(os.environ, server.Listen(port=0))
+    server.run(os.environ, Listen(port=0))
 
 
 # -- the relay

@@ -298,7 +298,7 @@ async def test_only_the_issuers_tokens_for_this_resource_are_taken(
     assert other is not None
     assert other.identity.part != found.identity.part
 
-    monkeypatch.setattr(preread.daemon.issuer, "AGAIN_SECONDS", -1.0)
+    monkeypatch.setattr(preread.daemon.issuer, "REFETCH_SECONDS", -1.0)
     issuer.keys["two"] = foreign
     new = issuer.token(audience, "execute", "two")
     again = await ours.peer(new, "https://here")

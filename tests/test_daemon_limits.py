@@ -14,7 +14,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from _daemon import Daemon, daemon, shared, shared_token
 from preread.daemon.calls import calls_of
-from preread.daemon.guard import MAX_CALLS, MAX_HEAD, Rates, Refused
+from preread.daemon.guard import MAX_CALLS, MAX_HEAD, Rates
+from preread.daemon.peers import Refused
 from preread.infra.locks import FileLock
 from preread.layout import Layout
 

@@ -17,7 +17,7 @@ from _daemon import Daemon, daemon
 from _mcp_process import connect
 from _silent import Mount, Pipe
 from conftest import make_repository, run_cli
-from preread.daemon.project_loop import MAX_LOOKED_FOR
+from preread.daemon.lookups import MAX_LOOKUPS
 
 pytestmark = pytest.mark.anyio
 BOUND = 100.0  # seconds; the machine may be busy
@@ -210,10 +210,10 @@ async def test_folders_that_nobody_knows_use_up_a_bounded_number_of_threads(
             )
             silent.append(done["error"]["code"])
 
-        limiter = anyio.CapacityLimiter(2 * MAX_LOOKED_FOR)
+        limiter = anyio.CapacityLimiter(2 * MAX_LOOKUPS)
         async with anyio.create_task_group() as tasks:
-            for number in range(2 * MAX_LOOKED_FOR):
+            for number in range(2 * MAX_LOOKUPS):
                 tasks.start_soon(call, number)
         assert {*silent} == {"E_READ"}
-        assert found.threads() <= before + MAX_LOOKED_FOR
+        assert found.threads() <= before + MAX_LOOKUPS
         await found.rest_works()

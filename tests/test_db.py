@@ -9,7 +9,7 @@ import pytest
 
 from _files_project import disk, fill, make_read_only, program, program_environ, services
 from preread.errors import PrereadError
-from preread.infra import db
+from preread.infra import db, sqlite
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_the_leftovers_of_a_killed_process_do_no_harm(layout):
 
 def test_a_block_that_fails_leaves_nothing(layout):
     def work(connection):
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             connection.execute("INSERT INTO passed_checks VALUES ('a', 's')")
             raise KeyError("a")
 
@@ -112,7 +112,7 @@ def test_a_block_that_sqlite_took_back_already_fails_with_its_own_error(layout):
     """As on a full disk."""
 
     def work(connection):
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             connection.execute("ROLLBACK")
             raise KeyError("a")
 
@@ -153,7 +153,7 @@ def test_a_full_disk_is_reported_and_no_data_is_lost(tmp_path):
         filler = fill(root)
 
         def work(connection):
-            with db.transaction(connection):
+            with sqlite.transaction(connection):
                 rows = ((str(n), "s" * 999) for n in range(999))
                 connection.executemany("INSERT INTO passed_checks VALUES (?, ?)", rows)
 
@@ -167,7 +167,7 @@ def test_a_full_disk_is_reported_and_no_data_is_lost(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from preread.infra import db
+from preread.infra import db, sqlite
 from preread.layout import Layout
 
 layout = Layout(Path(sys.argv[1]))
@@ -176,7 +176,7 @@ for line in sys.stdin:
     key = line.strip()
 
     def work(connection):
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             connection.execute("INSERT INTO passed_checks VALUES (?, 's')", (key,))
 
     db.use(layout, work)

@@ -15,7 +15,7 @@ from preread import check, facts
 from preread.dossier import fact_text
 from preread.errors import Cancelled, PrereadError
 from preread.facts import FoundFact
-from preread.infra import db
+from preread.infra import db, sqlite
 
 FILES = {
     "src/a.py": "alpha = 1\nbeta = 2\n",
@@ -274,7 +274,7 @@ def many(root: Path) -> Path:
     words = " ".join(f"word{n}" for n in range(10))
 
     def fill(connection: sqlite3.Connection) -> None:
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             rows = [(f"{words} {n}", "", "") for n in range(5_000)]
             sql = "INSERT INTO fact_words (text, section, feature) VALUES (?, ?, ?)"
             connection.executemany(sql, rows)

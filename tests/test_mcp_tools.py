@@ -13,7 +13,7 @@ from _answers import FIRST, PLACE
 from preread.builds.jobs import Jobs
 from preread.errors import PrereadError
 from preread.mcp import tools
-from preread.mcp.place import Here
+from preread.mcp.runner import LocalRunner
 from preread.mcp.server import Handlers
 from preread.models import Model
 from preread.operations import REGISTRY, arguments, dispatch
@@ -167,7 +167,7 @@ class Connected:
     async def call(self, **given):
         with anyio.fail_after(10):
             async with Jobs() as jobs:
-                handlers = Handlers(self.start, {}, Here(jobs), TOYS)
+                handlers = Handlers(self.start, {}, LocalRunner(jobs), TOYS)
                 async with Client(handlers.server(), mode=self.mode) as client:
                     return await client.call_tool("context_operation", given)
 

@@ -251,7 +251,7 @@ def test_the_graph_is_a_picture_of_links_that_lead_on(visitor: Page, running: Da
     visitor.keyboard.press("+")
     visitor.keyboard.press("ArrowLeft")
     assert picture.get_attribute("viewBox") != whole
-    visitor.get_by_role("button", name="Whole").click()
+    visitor.get_by_role("button", name="Fit").click()
     assert picture.get_attribute("viewBox") == whole
     node = picture.get_by_role("link", name="fact: <script>")
     expect(node).to_have_attribute("aria-label", f"fact: {HOSTILE}")
@@ -345,7 +345,7 @@ def test_a_build_is_followed_live_and_cancelled_by_who_may(
     page = opened(chromium, running, complaints, "write")
     with ThreadPoolExecutor(1) as pool:
         page.goto(f"{running.url}/builds")
-        expect(page.get_by_text("No build runs")).to_be_visible()
+        expect(page.get_by_text("No build is running")).to_be_visible()
         answer = pool.submit(running.operation, load, token)
         build = page.get_by_role("article", name="cart")
         expect(build.get_by_role("log")).to_contain_text("reads api/shop/cart.py")
@@ -359,7 +359,7 @@ def test_a_build_is_followed_live_and_cancelled_by_who_may(
         foreign = {**entered(running, "--scope", "write"), "Origin": "http://evil.example"}
         assert running.ask("POST", "/cancel/cart", b"", **foreign).status == 403
         build.get_by_role("button", name="Cancel this build").click()
-        expect(page.get_by_text("No build runs")).to_be_visible()
+        expect(page.get_by_text("No build is running")).to_be_visible()
         assert answer.result(60)["error"]["code"] == "E_CANCELLED"
     write = entered(running, "--scope", "write")
     assert running.ask("POST", "/cancel/cart", b"", **write, **own).status == 404
@@ -425,7 +425,7 @@ def test_the_page_can_be_used_by_keys_alone(visitor: Page) -> None:
     reach("searchbox", "Search everything")
     visitor.keyboard.type("coupon")
     visitor.keyboard.press("Enter")
-    expect(visitor.get_by_role("heading", level=1)).to_have_text("Found for “coupon”")
+    expect(visitor.get_by_role("heading", level=1)).to_have_text("Results for “coupon”")
     reach("button", "Log out")
 
 

@@ -19,7 +19,8 @@ from conftest import ROOT
 from preread.builds.jobs import Jobs
 from preread.daemon import paths, project_loop
 from preread.daemon.background import Background
-from preread.daemon.project_loop import Lookups, ProjectLoop
+from preread.daemon.lookups import Lookups
+from preread.daemon.project_loop import ProjectLoop
 from preread.errors import PrereadError
 
 pytestmark = pytest.mark.anyio
@@ -101,7 +102,7 @@ async def test_without_a_thread_for_it_a_call_says_so_and_a_later_one_works(
     async with loop_of(tmp_path) as (loop, _):
         with no_threads(monkeypatch):
             for call in (lambda: loop.run(where), lambda: lookups.run(tmp_path, Path.is_dir)):
-                with pytest.raises(PrereadError, match=f"no room for {tmp_path}: can't") as error:
+                with pytest.raises(PrereadError, match=f"left for {tmp_path}: can't") as error:
                     await call()
                 assert error.value.code == "E_READ"
         assert (await loop.run(where)).is_alive()

@@ -1,34 +1,26 @@
 """Cache lookup: does the published dossier cover a request? Checks cheap conditions first."""
 
-import os
-import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from typing import Literal, NamedTuple
 
-from preread import inputs
+from preread import inputs, passed_checks, signatures
 from preread.dossier import fact_text, markdown, published, sources
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
-from preread.errors import PrereadError, Unreadable
-from preread.infra import db
+from preread.errors import Unreadable
 from preread.layout import MANIFEST, REQUIRED
 from preread.models import LEVELS, Manifest, Request
-from preread.project import git
+from preread.passed_checks import Check
 from preread.project.globs import glob_pattern
-from preread.project.read import data_at
-from preread.project.tree import Tree, is_young
+from preread.project.tree import Tree
 from preread.services import Services
 from preread.settings import Level
 
 BuildKey = str | Callable[[Level], str]
 RETRIED_AT_ONCE = frozenset({"E_CHILD"})  # the next call may succeed without any change
 SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one or open a document
-
-
 # What a dossier needs before it covers a request: `refresh` if it was built for this request
 # and only its inputs have changed; `widen` if only the description differs.
 Needs = Literal["nothing", "widen", "refresh", "build"]
@@ -191,75 +183,6 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
         yield f"it is degraded ({why}), and it is time to try again"
 
 
-def files_unchanged(services: Services, feature: str) -> bool:
-    """Whether no file of the project has changed since the dossier's facts were computed.
-
-    The rules that compute facts count, search and rank all files, so any file may matter.
-    """
-    return bool(with_unchanged_files(services, [feature]))
-
-
-def with_unchanged_files(
-    services: Services, features: list[str], signature: str | None = None
-) -> set[str]:
-    """The features for which `files_unchanged` is true; checks the files only once.
-
-    `signature` is the project's, if it is known.
-    """
-    try:
-        signature = project_signature(services.tree) if signature is None else signature
-    except Unreadable:  # nothing better can be computed now
-        return {*features}
-    passed: dict[str, str] = {}
-    keys = [_key(feature) for feature in features]
-    with suppress(PrereadError):  # a database that cannot be used only costs time
-        passed = db.use(services.layout, lambda connection: _passed(connection, keys))
-    return {one for one in features if signature and passed.get(_key(one)) == signature}
-
-
-def note_computed(services: Services, feature: str, signature: str) -> None:
-    """Record that the dossier's facts were computed when the project had this signature."""
-    if signature:
-        _note(services, [(_key(feature), signature)])
-
-
-def _key(feature: str) -> str:
-    return f"computed {feature}"
-
-
-def forget_all_but(services: Services, features: list[str]) -> int:
-    """Drop cached checks of all other dossiers; returns how many."""
-    layout = services.layout
-    if not db.place(layout).db.exists():
-        return 0
-    keys: set[str] = {_key(feature) for feature in features}
-    keys |= {f"commits of {feature}" for feature in features}
-    for feature in features:
-        found = published.read(layout, feature)
-        keys |= set(found.manifest.spans) if found and found.manifest else set()
-    return db.use(layout, lambda connection: _forget_all_but(connection, keys, {*features}))
-
-
-def _forget_all_but(connection: sqlite3.Connection, keys: set[str], features: set[str]) -> int:
-    known = {key for (key,) in connection.execute("SELECT key FROM passed_checks")}
-    versions = {name for (name,) in connection.execute("SELECT DISTINCT feature FROM versions")}
-    with db.transaction(connection):
-        delete = "DELETE FROM passed_checks WHERE key = ?"
-        connection.executemany(delete, [(key,) for key in known - keys])
-        delete = "DELETE FROM versions WHERE feature = ?"
-        connection.executemany(delete, [(name,) for name in versions - features])
-        checked = {name for (name,) in connection.execute("SELECT feature FROM cached_checks")}
-        delete = "DELETE FROM cached_checks WHERE feature = ?"
-        connection.executemany(delete, [(name,) for name in checked - features])
-    return len(known - keys)
-
-
-def project_signature(tree: Tree) -> str:
-    """A signature of all files and of HEAD; empty if a file changed too recently."""
-    files = _signature(tree, inputs.listed(tree), may_be_missing=True)
-    return f"{files} {head_signature([], tree)}" if files else ""
-
-
 def _changed_inputs(services: Services, request: Request, manifest: Manifest) -> Iterator[str]:
     now = inputs.digests(services, request.model_copy(update={"ticket": manifest.ticket}))
     for key in sorted(manifest.used.keys() | now.keys()):
@@ -280,8 +203,12 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
     """Cited spans that are no longer valid. Slow kinds come last, unless known to be valid."""
     tree = services.tree
     listed = cache(lambda: list(inputs.listed(tree)))
-    of_glob = cache(lambda glob: _signature(tree, filter(glob_pattern(glob).fullmatch, listed())))
-    slow: dict[str, _Check] = {}
+
+    @cache
+    def of_glob(glob: str) -> str:
+        return signatures.of_files(tree, filter(glob_pattern(glob).fullmatch, listed()))
+
+    slow: dict[str, Check] = {}
     commits: list[str] = []
     for text, digest in manifest.spans.items():
         ref = sources.parse(text)
@@ -290,16 +217,17 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
         elif ref.kind == "commit":
             commits.append(ref.name)
         elif ref.kind in SLOW:
-            files = of_glob(ref.path) if ref.kind == "absent" else _signature(tree, (ref.path,))
+            is_absent = ref.kind == "absent"
+            files = of_glob(ref.path) if is_absent else signatures.of_files(tree, (ref.path,))
             signature = f"{digest} {files}" if files else ""
-            slow[text] = _Check(signature, partial(_changed, ref, digest, tree))
+            slow[text] = Check(signature, partial(_changed, ref, digest, tree))
         elif sources.ROWS[ref.kind].local:
             yield from _changed(ref, digest, tree)
     if commits:
-        key = f"commits of {manifest.feature}"
         check = partial(_missing_commits, commits, tree)
-        slow[key] = _Check(head_signature(commits, tree), check)
-    yield from _run_unless_passed(services, slow)
+        key = passed_checks.commits_key(manifest.feature)
+        slow[key] = Check(signatures.of_head(commits, tree), check)
+    yield from passed_checks.run_unless_passed(services, slow)
 
 
 def _changed(ref: Ref, digest: str, tree: Tree) -> Iterator[str]:
@@ -322,88 +250,3 @@ def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:
     for name in names:
         if not any(commit.startswith(name) for commit in known):
             yield f"a cited commit is gone: {name}"
-
-
-class _Check(NamedTuple):
-    """A slow check. Its result is valid while `signature` is the same; empty means unknown."""
-
-    signature: str
-    run: Callable[[], Iterator[str]]
-
-
-def _run_unless_passed(services: Services, checks: dict[str, _Check]) -> Iterator[str]:
-    """Run the checks that no earlier lookup passed with the same signature."""
-    if not checks:
-        return
-    passed: dict[str, str] = {}
-    with suppress(PrereadError):  # a database that cannot be used only costs time
-        passed = db.use(services.layout, lambda connection: _passed(connection, checks))
-    remaining = {
-        key: check
-        for key, check in checks.items()
-        if not check.signature or passed.get(key) != check.signature
-    }
-    for check in remaining.values():
-        yield from check.run()
-    rows = [(key, check.signature) for key, check in remaining.items() if check.signature]
-    if rows:
-        _note(services, rows)
-
-
-def _note(services: Services, rows: list[tuple[str, str]]) -> None:
-    with suppress(PrereadError):
-        db.use(services.layout, lambda connection: _save_passed(connection, rows))
-
-
-def _passed(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, str]:
-    select = "SELECT key, signature FROM passed_checks WHERE key = ?"
-    return dict(row for key in keys for row in connection.execute(select, (key,)))
-
-
-def _save_passed(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
-    with db.transaction(connection):
-        connection.executemany("INSERT OR REPLACE INTO passed_checks VALUES (?, ?)", rows)
-
-
-def _signature(tree: Tree, paths: Iterable[str], *, may_be_missing: bool = False) -> str:
-    """A signature of the files that a source reads; empty if one changed too recently.
-
-    Size and times stand for the content, as in git's index; see "racy git" in its documentation.
-    """
-    parts, now = [""], time.time_ns()
-    for path in paths:
-        try:
-            info = os.stat(f"{tree.root}/{path}")  # noqa: PTH116 - a glob can match thousands
-        except (OSError, ValueError):
-            if not may_be_missing:
-                return ""
-            parts.append(f"{path}\0")
-            continue
-        if is_young(info.st_mtime_ns, now):
-            return ""
-        parts.append(f"{path}\0{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {info.st_ino}")
-    return published.digest("\n".join(parts).encode("utf-8", "surrogateescape"))
-
-
-def head_signature(commits: list[str], tree: Tree) -> str:
-    """A signature of HEAD, empty if unknown. Reads files, because running git would be slow."""
-    found = git.folders(tree.root)
-    if found is None:
-        return ""
-    own, common = found
-    try:
-        head = _line(own / "HEAD")
-        tip, packed = _line(common / head.removeprefix("ref: ")), common / "packed-refs"
-        info = packed.stat() if packed.exists() else None
-    except (OSError, ValueError):
-        return ""
-    if not head or (head.startswith("ref: ") and not tip and info is None):
-        return ""
-    pack = f"{info.st_mtime_ns} {info.st_size}" if info else ""
-    parts = [*sorted(commits), head, tip, pack, tree.cut]
-    return published.digest("\n".join(parts).encode())
-
-
-def _line(path: Path) -> str:
-    """The text of a small file; empty for anything else, like a pipe."""
-    return (data_at(str(path)) or b"").decode().strip()

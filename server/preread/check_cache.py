@@ -18,7 +18,7 @@ from typing import NamedTuple
 from preread import __version__, inputs
 from preread.dossier import sources
 from preread.errors import PrereadError
-from preread.infra import db
+from preread.infra import db, sqlite
 from preread.infra.reading import names_in
 from preread.layout import BY_NAME, MANIFEST, Layout
 from preread.models import LEVELS, Manifest, Request
@@ -169,7 +169,7 @@ def _read(connection: sqlite3.Connection) -> list[_Row]:
 
 
 def _write(connection: sqlite3.Connection, rows: list[_Row]) -> None:
-    with db.transaction(connection):
+    with sqlite.transaction(connection):
         connection.executemany(
             "INSERT OR REPLACE INTO cached_checks VALUES (?, ?, ?, ?, ?, ?)", rows
         )

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from preread.dossier import fact_text, markdown, published
 from preread.errors import PrereadError
-from preread.infra import db
+from preread.infra import db, sqlite
 from preread.infra.reading import names_in
 from preread.layout import BY_NAME, Layout
 from preread.models import Checked, Draft, Model, State, Verdict
@@ -165,7 +165,7 @@ def _index(services: Services, check: Check, connection: sqlite3.Connection) -> 
     changes = _changes(services, check, connection)
     while batch := list(islice(changes, BATCH)):
         services.progress.check()
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             for change in batch:
                 _write(connection, change)
 
@@ -258,7 +258,7 @@ def forget(services: Services, path: str) -> None:
     def drop(connection: sqlite3.Connection) -> None:
         sql = """UPDATE fact_folders SET stamp = '' WHERE feature IN
             (SELECT feature FROM sources_of_facts WHERE path = ?)"""
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             connection.execute(sql, (path,))
             _delete(connection, path)
 
@@ -338,7 +338,7 @@ def search(
             raise PrereadError("E_TIMEOUT", "The search took too long.", "Use fewer, rarer words.")
 
     def work(connection: sqlite3.Connection) -> list[FoundFact]:
-        with db.stoppable(connection, check_time):
+        with sqlite.stoppable(connection, check_time):
             return find(connection, terms, wanted, limit)
 
     return use_current(services, check, work) if check else db.use(services.layout, work)

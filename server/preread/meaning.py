@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from preread.infra import db, embedding
+from preread.infra import db, embedding, sqlite
 from preread.layout import Layout
 
 K = TypeVar("K", bound=Hashable)
@@ -74,7 +74,7 @@ def _vectors(layout: Layout, model: embedding.Model, texts: Sequence[str]) -> li
                if digest not in known}  # fmt: skip
         computed = dict(zip(new, model.vectors(list(new.values())), strict=True)) if new else {}
         if computed:
-            with db.transaction(connection):
+            with sqlite.transaction(connection):
                 rows = list(computed.items())
                 connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
         return [(known | computed)[digest] for digest in digests]

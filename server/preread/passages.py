@@ -9,7 +9,7 @@ from preread.documents import catalog, reading
 from preread.documents.model import Part
 from preread.dossier.sources import Ref
 from preread.errors import PrereadError
-from preread.infra import db
+from preread.infra import db, sqlite
 from preread.services import Services
 
 WORD = re.compile(r"\w+")
@@ -60,7 +60,7 @@ def _index(services: Services, known: dict[str, str], connection: sqlite3.Connec
     new = [(p, f) for p, f in current.items() if (p, f.digest) not in indexed]
     if not (gone or new):
         return
-    with db.transaction(connection):
+    with sqlite.transaction(connection):
         connection.executemany("DELETE FROM document_words WHERE path = ? AND digest = ?", gone)
         for path, found in new:
             rows = [

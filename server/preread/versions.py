@@ -20,7 +20,7 @@ from preread.dossier.published import Published, RunRecord
 from preread.errors import PrereadError
 from preread.index import indexer
 from preread.index.reader import digest_of
-from preread.infra import db
+from preread.infra import db, sqlite
 from preread.infra.reading import plain_bytes
 from preread.models import Manifest, Request
 from preread.project import git
@@ -128,7 +128,7 @@ def keep(services: Services, feature: str, before: Published | None, then: State
     old = None if before is None or before.edited else before.manifest
 
     def work(connection: sqlite3.Connection) -> None:
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             if old is None or not _is_kept(connection, old):
                 connection.execute("DELETE FROM versions WHERE feature = ?", (feature,))
             connection.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", row)

@@ -5,34 +5,39 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from preread import cache, check, facts, inputs, prompt, publish, similar, versions
-from preread.builders import CLAUDE, STATIC
-from preread.builds import assembly, replies
-from preread.builds.assembly import Assembled
-from preread.builds.build_key import build_key
+from preread import (
+    cache,
+    check,
+    facts,
+    inputs,
+    passed_checks,
+    prompt,
+    publish,
+    signatures,
+    similar,
+    versions,
+)
+from preread.builders import CLAUDE
+from preread.builds import assembly, manifests, replies
 from preread.builds.build_plan import Plan, make_plan, refresh_plan
 from preread.dossier import markdown, published
 from preread.dossier.published import Published
-from preread.errors import Cancelled, PrereadError, Unreadable
+from preread.errors import Cancelled, PrereadError
 from preread.evidence.collect import collect
 from preread.infra import atomic
 from preread.models import (
     Evidence,
     Fault,
     LoadReply,
-    LostFact,
-    Manifest,
     Order,
     Outcome,
     Refresh,
     Request,
-    Wording,
 )
 from preread.records import spending
 from preread.services import Services, step
 from preread.versions import State
 
-MAX_LOST = 100  # facts that a manifest lists as lost
 BACKGROUND = (
     "A deeper dossier is being built in the background; "
     "`preread load {feature}` gets it in a minute or two."
@@ -60,7 +65,7 @@ async def build(
     now = await step(versions.state, services, request)
     again = await step(_published_before, services, request, stale, now) if stale else None
     if again is not None:
-        cache.note_computed(services, request.feature, signature)
+        passed_checks.note_computed(services, request.feature, signature)
         return again
     may_draft = stale is None and request.level != "light"
     evidence = await step(collect, services, request, located=may_draft)
@@ -75,13 +80,13 @@ async def build(
     if plan.to_draft and services.settings.deepen == "background":
         await _offer(services, plan, evidence, started)
     reply = await make(services, plan, evidence, started, careful=careful)
-    cache.note_computed(services, request.feature, signature)
+    passed_checks.note_computed(services, request.feature, signature)
     await step(versions.keep, services, request.feature, stale, now)
     return reply
 
 
 def _project_signature(services: Services) -> str:
-    return cache.project_signature(services.tree)
+    return signatures.of_project(services.tree)
 
 
 def _published_before(
@@ -150,12 +155,10 @@ async def make(
     try:
         outcome = await _draft(services, plan, evidence, staging, started)
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
-        plan = replace(plan, lost=(*plan.lost, *_dropped(plan, made)))
+        plan = replace(plan, lost=(*plan.lost, *manifests.dropped(plan, made)))
         await step(publish.put_staged, staging, made.texts)
         _refuse_poorer(services, plan, careful=careful)
-        manifest = _manifest(services, plan, evidence, outcome, made)
-        if plan.how == "refreshed" and plan.published and plan.published.manifest:
-            manifest = _of_refresh(manifest, plan.published.manifest)
+        manifest = manifests.make_manifest(services, plan, evidence, outcome, made)
         nothing_added = request.extend and not made.model_contributed
         if not nothing_added:
             await step(publish.publish, services, staging, manifest, plan.how)
@@ -204,45 +207,6 @@ async def without_publishing(
     return replies.unsaved(services, made.texts, made.checked, seconds, error)
 
 
-def _manifest(
-    services: Services, plan: Plan, evidence: Evidence, outcome: Outcome, made: Assembled
-) -> Manifest:
-    request, earlier = plan.request, plan.published.manifest if plan.published else None
-    failure = _failure(services)
-    model = outcome.model
-    if not made.model_contributed:
-        model = earlier.model if earlier and made.drafted else ""
-    return Manifest(
-        feature=request.feature,
-        ticket=request.ticket,
-        description=request.description,
-        scope=request.scope,
-        level=request.level,
-        builder=CLAUDE.name if made.drafted else STATIC.name,
-        model=model,
-        status=made.status if failure is None else "degraded",
-        fault=failure or (made.fault if made.missing else None),
-        drafted=made.drafted,
-        missing=made.missing,
-        recipe=build_key(services, request.level),
-        cut=services.tree.cut,
-        used=evidence.used | inputs.unreadable(services.tree),
-        spans=made.checked.spans,
-        marks=made.marks,
-        unverified=tuple(
-            verdict.fact.text for verdict in made.checked.verdicts if verdict.state == "unverified"
-        ),
-        facts=made.own_facts,
-        fences=made.fences,
-        wordings=_wordings(plan, made),
-        thin=evidence.thin,
-        replaced=made.replaced,
-        sought=made.sought,
-        by_hand=made.by_hand,
-        lost=_lost(plan, made),
-    )
-
-
 def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
     """Raise RefreshDeferred if a refresh would drop facts from files that cannot be read now."""
     tree, earlier = services.tree, plan.published.manifest if plan.published else None
@@ -252,52 +216,6 @@ def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
         )
     if careful and tree.troubles:
         raise RefreshDeferred
-
-
-def _dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
-    """Facts that the refresh kept but the check dropped: their lines exist, without the quotes."""
-    if plan.how != "refreshed":
-        return ()
-    valid = {(one.file, one.fact.text) for one in made.checked.verdicts}
-    return tuple(
-        LostFact(file=draft.name, text=fact.text, is_changed=True)
-        for draft in plan.kept
-        for fact in draft.facts
-        if (draft.name, fact.text) not in valid
-    )
-
-
-def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
-    """Facts missing from drafts that were kept; newly drafted files lack nothing."""
-    kept = {draft.name for draft in plan.kept} & {*made.drafted}
-    lost = (one for one in (*plan.lost_before, *plan.lost) if one.file in kept)
-    return tuple(dict.fromkeys(lost))[-MAX_LOST:]
-
-
-def _of_refresh(manifest: Manifest, earlier: Manifest) -> Manifest:
-    """The manifest of a refresh, which says the same as before about the model's part."""
-    kept = ("status", "fault", "missing", "model")
-    return manifest.model_copy(update={name: getattr(earlier, name) for name in kept})
-
-
-def _failure(services: Services) -> Fault | None:
-    """Why the evidence is incomplete. An unreadable file loses only its own facts."""
-    if not services.tree.failed:
-        return None
-    reason = "; ".join(services.tree.failed)
-    return Fault(code=Unreadable.CODE, reason=reason, hint="Fix that, then try again.")
-
-
-def _wordings(plan: Plan, made: Assembled) -> tuple[Wording, ...]:
-    """The other descriptions that a dossier still covers after files were added to it."""
-    earlier = plan.published.manifest if plan.published else None
-    if earlier is None or plan.how not in {"extended", "refreshed"}:
-        return ()
-    now = cache.wording(plan.request.description)
-    left = [one for one in earlier.wordings if set(one.facts) <= set(made.own_facts)]
-    if earlier.description:
-        left.append(Wording(digest=cache.wording(earlier.description)))
-    return tuple(one for one in left if one.digest != now)
 
 
 def index(services: Services) -> list[str]:
@@ -316,7 +234,9 @@ async def _draft(
 ) -> Outcome:
     """Have the model draft its files; the cost of each run is recorded, however it ends."""
     if not plan.to_draft or services.tree.failed:
-        return Outcome(fault=_failure(services))  # do not pay a model for partial evidence
+        return Outcome(
+            fault=manifests.why_incomplete(services)
+        )  # do not pay a model for partial evidence
     existing = {draft.name: markdown.render(draft) for draft in plan.kept}
     changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
     await step(publish.require_place, services, plan.request.feature)

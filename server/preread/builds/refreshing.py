@@ -11,6 +11,7 @@ from preread.builds import feature_lock, staleness
 from preread.builds.build import RefreshDeferred, build
 from preread.dossier import published
 from preread.errors import Cancelled, PrereadError
+from preread.passed_checks import files_unchanged
 from preread.services import Services
 
 
@@ -45,7 +46,7 @@ async def _refresh(services: Services, feature: str) -> str:
         if found is None or found.manifest is None or found.edited:  # a person may be editing it
             return ""
         lookup = staleness.look_up(services, found.manifest)
-        is_current = lookup.doubt or (lookup.covers and cache.files_unchanged(services, feature))
+        is_current = lookup.doubt or (lookup.covers and files_unchanged(services, feature))
         if is_current or lookup.needs == "build" or cache.is_tracked(services, feature):
             return ""
         await build(services, staleness.as_built(found.manifest), found, careful=True)

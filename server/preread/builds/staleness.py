@@ -8,6 +8,7 @@ from preread.builds.build_key import build_key
 from preread.dossier import published
 from preread.errors import PrereadError
 from preread.models import Manifest, Request
+from preread.passed_checks import files_unchanged
 from preread.records import stale_hints
 from preread.services import Services
 
@@ -33,7 +34,7 @@ def look_up(services: Services, manifest: Manifest) -> cache.Lookup:
 def is_current(services: Services, lookup: cache.Lookup) -> bool:
     """Whether the rules need not run again: nothing changed, or something cannot be read now."""
     manifest = lookup.published.manifest if lookup.published else None
-    return bool(lookup.doubt) or not manifest or cache.files_unchanged(services, manifest.feature)
+    return bool(lookup.doubt) or not manifest or files_unchanged(services, manifest.feature)
 
 
 def why(services: Services, feature: str) -> str:

@@ -4,12 +4,16 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from preread import __version__
 from preread.cli import terminal
 from preread.cli.help import described
+
+if TYPE_CHECKING:
+    from preread.daemon.listening import Listen
 
 Run = Callable[[], int]
 SCOPES = ("read", "write", "execute")
@@ -64,12 +68,14 @@ def serve(
         return _install
 
     def run() -> int:
-        from preread.daemon import server
+        from preread.daemon.listening import Listen
 
         faces = (http or not socket, socket or not http)
-        listen = server.Listen(host, port, *faces, certificate, key, issuer)
+        listen = Listen(host, port, *faces, certificate, key, issuer)
         if detach:
             return _detach(listen)
+        from preread.daemon import server
+
         server.run(os.environ, listen)
         return 0
 
@@ -89,10 +95,9 @@ def _install() -> int:
     return _print(*service.install(os.environ))
 
 
-def _detach(listen: "object") -> int:
-    from preread.daemon import server, service
+def _detach(listen: "Listen") -> int:
+    from preread.daemon import service
 
-    assert isinstance(listen, server.Listen)  # noqa: S101 - for the type checker
     arguments = ["--host", listen.host, "--port", str(listen.port)]
     arguments += [] if listen.sockets else ["--http"]
     arguments += [] if listen.http else ["--socket"]

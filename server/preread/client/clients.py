@@ -136,13 +136,16 @@ class Client(_Connection, Operations):
 
 
 def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, State, Model]":
-    """The states to send for one call, until its reply is complete and not `building` any more."""
+    """Yields the states to send for one call, until its reply is complete; returns the reply.
+
+    The call is repeated while the build runs, and once for each further page.
+    """
     from preread.operations import REGISTRY, paging
 
     operation = REGISTRY[name]
     given = {key: value for key, value in params.items() if value is not None}
     state: State = {"method": name, "params": given}
-    # All pages are fetched, and each costs a call.
+    # The largest pages, because all are fetched, and each costs a call.
     options: State = {"limit": paging.MAX_LIMIT} if operation.pages else {}
     if options:
         state["options"] = options
@@ -170,7 +173,7 @@ def _result(done: State) -> dict[str, Any]:
     if error is None:
         return result
     code = error.get("code")
-    known = code if code in CODES else "E_INTERNAL"  # of a newer server
+    known = code if code in CODES else "E_INTERNAL"  # a newer server's code
     raise PrereadError(
         known, error.get("message") or "", error.get("hint") or "", error.get("details")
     )
@@ -190,7 +193,8 @@ def _reply(model: "type[Model]", result: dict[str, Any]) -> "Model":
 
 
 def _set(data: Any, place: tuple[int | str, ...], value: object) -> None:  # noqa: ANN401 - any JSON
-    *folders, last = place
-    for part in folders:
+    """Set the value at a place in nested JSON data."""
+    *outer, last = place
+    for part in outer:
         data = data[part]
     data[last] = value

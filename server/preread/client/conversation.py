@@ -57,7 +57,7 @@ class Conversation:
                 raise self._closed(str(error)) from error
             finally:
                 del self._waiting[ident]
-        if ID in about:  # the caller's own
+        if ID in about:  # put the caller's own id back
             done["metadata"][ID] = about[ID]
         return done
 

@@ -38,7 +38,7 @@ AsyncOperations = Operations
 
 
 def method(name: str, call: Call) -> Callable[..., Any]:
-    """An operation as a function: the first params are positional, the others keywords."""
+    """An operation as a function; `positional_params` may be passed by position."""
     from preread.operations import REGISTRY
 
     if name not in REGISTRY:
@@ -50,7 +50,7 @@ def method(name: str, call: Call) -> Callable[..., Any]:
             raise TypeError(f"{name} takes {len(first)} positional arguments, not {len(values)}")
         placed = dict(zip(first, values, strict=False))
         if twice := placed.keys() & params.keys():
-            raise TypeError(f"{name} got {', '.join(sorted(twice))} twice")
+            raise TypeError(f"{name} got multiple values for {', '.join(sorted(twice))}")
         return call(name, placed | params)
 
     run.__name__ = name.rpartition(".")[2]

@@ -53,7 +53,7 @@ def stdio(
     """Starts `preread mcp`, or another command, and talks MCP with it.
 
     The client counts as an agent: operations for people, and effects that the settings do not
-    allow, are refused. `era` requires a certain version of the protocol.
+    allow, are refused. `era` sets the version of the protocol to speak.
     """
     folder = str(Path(project).absolute())
 
@@ -73,7 +73,7 @@ def stdio(
         async with AsyncExitStack() as stack:
             try:
                 client = await stack.enter_async_context(Client(server, mode=era, client_info=info))
-            except Exception as error:  # the SDK's task group wraps whatever it was
+            except Exception as error:  # the SDK's task group wraps any error in a group
                 raise _unreachable(first, error) from error
 
             async def send(state: State) -> State:

@@ -17,8 +17,9 @@ from preread import __version__
 from preread.daemon import rpc as json_rpc
 from preread.daemon import stream
 from preread.daemon.calls import calls_of
-from preread.daemon.guard import METADATA, Peer, Refused, origin_of, status_of
+from preread.daemon.guard import METADATA, origin_of
 from preread.daemon.page import routes as pages
+from preread.daemon.peers import Peer, Refused, status_of
 from preread.daemon.rpc import Answer
 from preread.daemon.serving import Serving
 from preread.errors import PrereadError
@@ -28,16 +29,16 @@ NAMESPACE = "preread-namespace"  # the header
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
-    faces = Faces(serving)
+    handlers = Handlers(serving)
     return [
-        Route("/health", faces.health),
-        Route("/metrics", faces.metrics),
-        Route(METADATA, faces.resource),
-        Route("/operation", faces.operation, methods=["POST"]),
-        Route("/rpc", faces.rpc, methods=["POST"]),
-        Route("/mcp", faces.mcp, methods=["GET", "POST", "DELETE"]),
-        Route("/stream", faces.stream),
-        WebSocketRoute("/stream", faces.socket),
+        Route("/health", handlers.health),
+        Route("/metrics", handlers.metrics),
+        Route(METADATA, handlers.resource_metadata),
+        Route("/operation", handlers.operation, methods=["POST"]),
+        Route("/rpc", handlers.rpc, methods=["POST"]),
+        Route("/mcp", handlers.mcp, methods=["GET", "POST", "DELETE"]),
+        Route("/stream", handlers.stream),
+        WebSocketRoute("/stream", handlers.socket),
         *pages.routes(serving),
     ]
 
@@ -47,7 +48,7 @@ def app(serving: Serving) -> Starlette:
     return Starlette(routes=routes(serving), exception_handlers=errors)  # type: ignore[arg-type]
 
 
-class Faces:
+class Handlers:
     """The handlers of the routes."""
 
     def __init__(self, serving: Serving) -> None:
@@ -56,7 +57,7 @@ class Faces:
     async def health(self, _request: Request) -> Response:
         return reply({"status": "ok", "version": __version__})
 
-    async def resource(self, request: Request) -> Response:
+    async def resource_metadata(self, request: Request) -> Response:
         """Where to get an access token for `/mcp` (RFC 9728)."""
         issuer = self._serving.issuer
         if issuer is None:
@@ -64,8 +65,8 @@ class Faces:
         return reply(issuer.metadata(origin_of(request.scope, request.headers.get("host", ""))))
 
     async def metrics(self, _request: Request) -> Response:
-        found = self._serving
-        text = found.metrics.text(builds=found.builds(), relays=found.relays)
+        serving = self._serving
+        text = serving.metrics.text(builds=serving.projects.builds(), relays=serving.relays)
         return Response(text, media_type="text/plain; version=0.0.4")
 
     async def operation(self, request: Request) -> Response:
@@ -73,8 +74,8 @@ class Faces:
         if not isinstance(given, dict):
             raise Refused(400, "The body has to be a JSON object.")
         peer_of(request).spend(calls_of(given) - 1)  # one was counted with the request
-        work = self._serving.perform
-        return reply(await _while_connected(request, work, peer_of(request), given, named(request)))
+        work, namespace = self._serving.perform, namespace_of(request)
+        return reply(await _while_connected(request, work, peer_of(request), given, namespace))
 
     async def rpc(self, request: Request) -> Response:
         try:
@@ -84,48 +85,51 @@ class Faces:
                 raise
             return reply(json_rpc.error(None, json_rpc.PARSE, str(refused)))
         peer_of(request).spend(calls_of(given) - 1)
-        perform = self.performer(request, refuses=not isinstance(given, list))
+        perform = self.performer(request, raises=not isinstance(given, list))
         answer = await _while_connected(request, json_rpc.answered, given, perform)
         return Response(status_code=204) if answer is None else reply(answer)
 
-    async def mcp(self, request: Request) -> "Passed":
+    async def mcp(self, request: Request) -> "AppResponse":
         peer = peer_of(request)
-        root = await self._serving.root(peer, named(request))
+        root = await self._serving.projects.root(peer, namespace_of(request))
         endpoint = await self._serving.endpoint(peer, root)
         app = endpoint.for_client(peer.identity.part or "local")
-        return Passed(app, partial(self._serving.has_ended, peer, root))
+        return AppResponse(app, partial(self._serving.projects.has_lost_access, peer, root))
 
     async def stream(self, request: Request) -> Response:
-        peer = peer_of(request)
-        namespace = self._serving.namespace(await self._serving.root(peer, named(request)))
-        return stream.events(self._serving, namespace, peer)
+        peer, projects = peer_of(request), self._serving.projects
+        namespace = projects.namespace(await projects.root(peer, namespace_of(request)))
+        return stream.events(projects, namespace, peer)
 
     async def socket(self, websocket: Any) -> None:  # noqa: ANN401 - Starlette's, per route
-        peer = peer_of(websocket)
+        peer, projects = peer_of(websocket), self._serving.projects
         try:
-            root = await self._serving.root(peer, named(websocket))
+            root = await projects.root(peer, namespace_of(websocket))
         except PrereadError as error:
             await websocket.send_denial_response(await _failed(websocket, error))
             return
-        perform = self.performer(websocket, refuses=False)
-        await stream.talk(websocket, self._serving, self._serving.namespace(root), peer, perform)
+        perform = self.performer(websocket, raises=False)
+        await stream.talk(websocket, projects, projects.namespace(root), peer, perform)
 
-    def performer(self, connection: HTTPConnection, *, refuses: bool) -> Answer:
-        """Runs states for a connection. A refusal is raised, or becomes the state's error."""
-        peer, wanted = peer_of(connection), named(connection)
+    def performer(self, connection: HTTPConnection, *, raises: bool) -> Answer:
+        """A function that runs states for a connection.
+
+        A refusal is raised if `raises`; otherwise it becomes the state's error.
+        """
+        peer, wanted = peer_of(connection), namespace_of(connection)
 
         async def perform(state: dict[str, Any]) -> dict[str, Any]:
             try:
                 return await self._serving.perform(peer, state, wanted)
             except Refused as refused:
-                if refuses:
+                if raises:
                     raise
                 return {"version": 1, **state, "error": failure_of(refused.error)}
 
         return perform
 
 
-class Passed(Response):
+class AppResponse(Response):
     """A response produced by another ASGI app. A stream ends when its peer loses access.
 
     Access is checked at each chunk; an idle stream sends pings.
@@ -154,7 +158,7 @@ def peer_of(connection: HTTPConnection) -> Peer:
     return found
 
 
-def named(connection: HTTPConnection) -> str:
+def namespace_of(connection: HTTPConnection) -> str:
     """The namespace of a request; `?namespace=` is for web pages, which cannot set headers."""
     return connection.headers.get(NAMESPACE) or connection.query_params.get("namespace", "")
 

@@ -17,14 +17,15 @@ class Background:
         self._tasks = tasks
 
     def start_soon(self, work: Work, *arguments: object) -> None:
-        self._tasks.start_soon(_alone, work, *arguments)
+        self._tasks.start_soon(_logged, work, *arguments)
 
     async def start(self, work: Work, *arguments: object) -> None:
         """Start a task that reports by `task_status` when it is ready, and wait for that."""
-        await self._tasks.start(partial(_alone, work, *arguments))
+        await self._tasks.start(partial(_logged, work, *arguments))
 
 
-async def _alone(work: Work, *arguments: object, **status: object) -> None:
+async def _logged(work: Work, *arguments: object, **status: object) -> None:
+    """Run a task, and write the traceback of its error, if any, to standard error."""
     try:
         await work(*arguments, **status)
     except Exception as error:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from preread.daemon.guard import MAX_CALLS, Peer, Refused
+from preread.daemon.guard import MAX_CALLS
+from preread.daemon.peers import Peer, Refused
 from preread.daemon.tokens import includes
 from preread.errors import PrereadError
 from preread.operations import REGISTRY, dispatch
@@ -16,7 +17,7 @@ def check_scope(peer: Peer, given: dict[str, Any]) -> None:
         try:
             operation = dispatch.find(REGISTRY, method)
         except PrereadError:
-            continue  # the answer will say so
+            continue  # running the state will report it
         if not includes(peer.scope, operation.effect):
             raise Refused(
                 403,
@@ -29,7 +30,7 @@ def calls_of(given: object) -> int:
     """The number of calls in a state, or in a JSON-RPC message or batch. Raises Refused."""
     count = len(_methods(given))
     if count > MAX_CALLS:
-        hint = "Send it in several messages."
+        hint = "Split them into several messages."
         raise Refused(413, f"There are more than {MAX_CALLS} calls in this message.", hint)
     return max(1, count)
 

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from preread.daemon.logins import Logins, Visitor, cookie_of
-from preread.daemon.tokens import Scope, Tokens
+from preread.daemon.peers import Peer, Refused
+from preread.daemon.tokens import Tokens
 from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
 from preread.records import sessions
@@ -21,9 +22,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 MAX_BODY, MAX_HEAD = 4 * 2**20, 2**15  # bytes
-MAX_CALLS = 500  # of one message
-RATE, BURST = 2000.0, 4000.0  # calls of one token from one address: per second, and in a burst
-GUESSES = 10.0  # requests without a valid token, from one address; then one a second
+MAX_CALLS = 500  # per message
+RATE, BURST = 2000.0, 4000.0  # calls with one token from one address: per second, in a burst
+GUESSES = 10.0  # requests without a valid token from one address; after these, one a second
 MAX_BUCKETS = 10_000
 OPEN = frozenset({"/health"})  # reveals nothing about any project
 STATIC = "/static/"  # the page's own files, which come with the package
@@ -32,48 +33,28 @@ METADATA = f"/.well-known/oauth-protected-resource{RESOURCE}"
 READS = frozenset({"GET", "HEAD"})
 DEFAULT_PORTS = {"http": 80, "https": 443}
 CHALLENGE = 'Bearer realm="preread"'
-HTTP_STATUS = {400: "E_USAGE", 401: "E_NOT_ALLOWED", 403: "E_NOT_ALLOWED", 404: "E_NOT_FOUND",
-    405: "E_USAGE", 413: "E_USAGE", 421: "E_NOT_ALLOWED", 429: "E_RATE_LIMIT",
-    431: "E_USAGE"}  # fmt: skip
 
 
-def status_of(code: str) -> int:
-    """The HTTP status of an answer that consists only of an error."""
-    return {"E_NOT_FOUND": 404, "E_USAGE": 400, "E_NOT_ALLOWED": 403}.get(code, 500)
-
-
-@dataclass(frozen=True)
-class Peer:
-    """An authenticated caller, and what it may do."""
-
-    identity: sessions.Identity
-    scope: Scope
-    only: str = ""  # the only root that it may open; empty for all
-    is_local: bool = False  # a process of this user, on a Unix socket: it may open any folder
-    is_visitor: bool = False  # logged in to the page
-    # Whether its token or login has ended since; streams and WebSockets check repeatedly.
-    has_ended: Callable[[], bool] = lambda: False
-    # Counts a number of calls against its rate limit. Raises Refused.
-    spend: Callable[[int], None] = lambda _calls: None
-
-
-class Issues(Protocol):
-    """An authorization server whose access tokens are valid for RESOURCE."""
+class AuthorizationServer(Protocol):
+    """Its access tokens are valid for RESOURCE."""
 
     def challenge(self, origin: str, error: str = "") -> str: ...
-    async def peer(self, shown: str, origin: str) -> Peer | None: ...
+    async def peer(self, token: str, origin: str) -> Peer | None: ...
 
 
 @dataclass
 class Rates:
-    """Token buckets by key; `per_second` fills them, up to `burst`."""
+    """A token bucket for each key, refilled at `per_second` up to `burst`."""
 
     per_second: float
     burst: float
     _left: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def wait(self, key: str, count: int = 1) -> float:
-        """Take tokens, at most the burst; 0, or the seconds until enough are there."""
+        """Take `count` tokens, at most the burst, and return 0.
+
+        If there are too few, take none, and return the seconds until there are enough.
+        """
         now = time.monotonic()
         left, at = self._left.pop(key, (self.burst, now))
         left = min(self.burst, left + (now - at) * self.per_second)
@@ -82,18 +63,6 @@ class Rates:
         missing = max(0.0, count - left)
         self._left[key] = (left if missing else left - count, now)
         return missing / self.per_second
-
-
-class Refused(Exception):  # noqa: N818 - an answer
-    """An HTTP status with its reason."""
-
-    def __init__(
-        self, status: int, message: str, hint: str = "", details: dict[str, Any] | None = None,
-        **headers: str,
-    ) -> None:  # fmt: skip
-        super().__init__(message)
-        self.status, self.headers = status, {k.replace("_", "-"): v for k, v in headers.items()}
-        self.error = PrereadError(HTTP_STATUS.get(status, "E_USAGE"), message, hint, details)
 
 
 class Guard:
@@ -131,7 +100,7 @@ class Guard:
 
 
 class SocketGuard(Guard):
-    """For Unix sockets. The protocol has checked the user; browsers cannot connect."""
+    """For Unix sockets. `BoundedProtocol` has checked the user; browsers cannot connect."""
 
     async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
         if headers.one("origin"):
@@ -146,7 +115,8 @@ class TcpGuard(Guard):
 
     def __init__(
         self, app: App, tokens: Tokens, logins: Logins, hosts: Iterable[str], *,
-        pages: Callable[[str], bool] = lambda _path: False, issuer: "Issues | None" = None,
+        pages: Callable[[str], bool] = lambda _path: False,
+        issuer: AuthorizationServer | None = None,
         count: Callable[[int], object] = lambda _: None,
     ) -> None:  # fmt: skip
         """`pages` are the paths that show callers without a login how to log in."""
@@ -157,10 +127,12 @@ class TcpGuard(Guard):
         self._guesses = Rates(1.0, GUESSES)
 
     async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
-        host, hosts = headers.one("host"), self._hosts | {_reached(scope)}
+        host, hosts = headers.one("host"), self._hosts | {_local_address(scope)}
         if host not in hosts and f"{host}:{DEFAULT_PORTS[_scheme(scope)]}" not in hosts:
-            raise Refused(421, "This server has another name.", "Use its address and its port.")
-        # Another scheme or another name of this server is another page: that may be any process.
+            message = "This server does not have the host name in the request."
+            raise Refused(421, message, "Use its address and port.")
+        # Even this server's other names, and the other scheme, are foreign: any process may have
+        # served that page.
         if headers.one("origin") not in {"", origin_of(scope, host)}:
             raise Refused(403, "Requests of other web pages are refused.")
         address = str((scope.get("client") or ("",))[0])
@@ -194,32 +166,33 @@ class TcpGuard(Guard):
         """The caller with a valid token or cookie."""
         kind, _, value = headers.one("authorization").partition(" ")
         if kind:
-            shown = value.strip() if kind.lower() == "bearer" else ""
-            token = self._tokens.check(shown)
+            presented = value.strip() if kind.lower() == "bearer" else ""
+            token = self._tokens.check(presented)
             if token is None:
-                return await self._issued(scope, headers, shown)
+                return await self._issued_peer(scope, headers, presented)
             identity = sessions.Identity(name=f"token {token.id}", pid=os.getpid(), part=token.id)
-            ended = partial(self._has_ended, shown)
+            ended = partial(self._has_ended, presented)
             return Peer(identity, token.scope, token.namespace, has_ended=ended)
         found = self._visitor(scope, headers)
         if found is None:
             return None
         identity = sessions.Identity(name=f"page {found.id}", pid=os.getpid(), part=found.id)
         ended = partial(self._logins.has_left, found)
-        return Peer(identity, found.scope, found.namespace, is_visitor=True, has_ended=ended)
+        return Peer(identity, found.scope, found.namespace, has_ended=ended)
 
-    def _has_ended(self, shown: str) -> bool:
+    def _has_ended(self, presented: str) -> bool:
         try:
-            return self._tokens.check(shown) is None
+            return self._tokens.check(presented) is None
         except PrereadError:  # the file is damaged, so no token is valid
             return True
 
-    async def _issued(
-        self, scope: MutableMapping[str, Any], headers: "_Headers", shown: str
+    async def _issued_peer(
+        self, scope: MutableMapping[str, Any], headers: "_Headers", presented: str
     ) -> Peer | None:
-        if self._issuer is None or scope["path"] != RESOURCE or not shown:
+        """The caller with an access token of the authorization server."""
+        if self._issuer is None or scope["path"] != RESOURCE or not presented:
             return None
-        return await self._issuer.peer(shown, origin_of(scope, headers.one("host")))
+        return await self._issuer.peer(presented, origin_of(scope, headers.one("host")))
 
     def _visitor(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Visitor | None:
         """The visitor of the cookie, unless another page may have made the browser send it.
@@ -241,14 +214,14 @@ def _spend(rates: Rates, key: str, calls: int = 1) -> None:
         raise Refused(429, "Too many requests.", hint, details, retry_after=str(wait))
 
 
-def _reached(scope: MutableMapping[str, Any]) -> str:
-    """The local IP address of a connection; unlike a host name, no page can make it up."""
+def _local_address(scope: MutableMapping[str, Any]) -> str:
+    """The server's IP address and port in a connection; unlike a host name, no page can fake it."""
     host, port = scope.get("server") or ("", 0)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def origin_of(scope: MutableMapping[str, Any], host: str) -> str:
-    """The address by which the client knows this server; its Host has been checked."""
+    """The origin of this server as its client knows it; `host` has been checked."""
     return f"{_scheme(scope)}://{host}"
 
 
@@ -257,7 +230,7 @@ def _scheme(scope: MutableMapping[str, Any]) -> str:
 
 
 def _to_origin_form(scope: MutableMapping[str, Any]) -> None:
-    """Rewrite a target that is a whole URL, whose host replaces the header (RFC 9112, 3.2.2).
+    """Rewrite a request target that is a whole URL; its host replaces Host (RFC 9112, 3.2.2).
 
     Raises Refused.
     """
@@ -265,7 +238,7 @@ def _to_origin_form(scope: MutableMapping[str, Any]) -> None:
     if not separator or b"/" in scheme:
         return
     if scheme.lower() != _scheme(scope).encode():
-        raise Refused(421, "This server has another name.", f"Use {_scheme(scope)}.")
+        raise Refused(421, "This server has another scheme.", f"Use {_scheme(scope)}.")
     host, _, path = rest.partition(b"/")
     scope["raw_path"] = b"/" + path
     scope["path"] = unquote(scope["raw_path"].decode("ascii"))
@@ -274,7 +247,7 @@ def _to_origin_form(scope: MutableMapping[str, Any]) -> None:
 
 
 class _Headers:
-    """A request's headers; those that are used may occur only once."""
+    """A request's headers; those that we read may occur only once."""
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._raw = list(raw)
@@ -287,7 +260,7 @@ class _Headers:
 
 
 def _check_size(scope: MutableMapping[str, Any], headers: _Headers) -> None:
-    # h11 counts only what comes before it has the whole head.
+    # h11 checks its limit only while the head is incomplete.
     target = len(scope["raw_path"]) + len(scope["query_string"])
     if target + sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD:
         raise Refused(431, f"The headers are longer than {MAX_HEAD} bytes.")
@@ -297,7 +270,7 @@ def _check_size(scope: MutableMapping[str, Any], headers: _Headers) -> None:
 
 
 class _Bounded:
-    """A `receive` that stops a body that is too long, even without a Content-Length."""
+    """A `receive` that refuses a body that is too long, even without a Content-Length."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive, self._size = receive, 0

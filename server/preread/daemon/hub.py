@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from preread.builds.jobs import Job, Jobs
+from preread.builds.job import Job
+from preread.builds.jobs import Jobs
 from preread.daemon.background import Background
 from preread.daemon.project_loop import ProjectLoop
 from preread.errors import PrereadError
@@ -31,7 +32,7 @@ class Event(NamedTuple):
 
     name: str
     data: dict[str, Any]
-    news: "News | None" = None  # whole, with the first of its dossiers
+    news: "News | None" = None  # all of it, only on the event of its first dossier
     recipient: str = ""  # the id of the session that a message is for; empty for all
 
 
@@ -88,7 +89,7 @@ class Hub:
         self._scope = None
 
     async def _observe(self, scope: anyio.CancelScope) -> None:
-        """Tell what happens in the project, until cancelled."""
+        """Send the project's events to the followers, until cancelled."""
         with scope:
             while True:
                 with suppress(PrereadError):  # its file system does not answer

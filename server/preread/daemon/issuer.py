@@ -1,4 +1,4 @@
-"""Access tokens of an OAuth authorization server, for `/mcp`: found, fetched, verified.
+"""Verifies the access tokens of an OAuth authorization server, for `/mcp`.
 
 Imported only if the daemon has an issuer.
 """
@@ -13,7 +13,8 @@ import anyio
 import httpx2
 import jwt
 
-from preread.daemon.guard import RESOURCE, Peer, Refused
+from preread.daemon.guard import RESOURCE
+from preread.daemon.peers import Peer, Refused
 from preread.daemon.tokens import SCOPES
 from preread.errors import PrereadError
 from preread.mcp import authorization
@@ -25,12 +26,12 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
     "EdDSA")  # fmt: skip
 CLAIMS = ["iss", "aud", "exp", "sub"]
 LEEWAY_SECONDS, FETCH_SECONDS = 30, 5.0
-KEYS_SECONDS, AGAIN_SECONDS = 3600.0, 30.0  # lifetime of keys; minimum between two fetches
+KEYS_SECONDS, REFETCH_SECONDS = 3600.0, 30.0  # lifetime of keys; minimum between two fetches
 MAX_ANSWER = 2**20  # bytes
 
 
 class Issuer:
-    """One authorization server. Everyone with its token for this resource may use it."""
+    """One authorization server. Anyone with its access token for `/mcp` may use that."""
 
     def __init__(self, url: str) -> None:
         """Raises E_USAGE if the URL cannot be an issuer."""
@@ -38,7 +39,7 @@ class Issuer:
             authorization.check_issuer(url)
         except ValueError as error:
             message = f"{url[:200]!a} is not a valid issuer."
-            hint = "It is an https:// address without a query, as its metadata has it."
+            hint = "An issuer is an https:// address without a query, exactly as in its metadata."
             raise PrereadError("E_USAGE", message, hint) from error
         self.url = url
         self._keys: dict[str, jwt.PyJWK] = {}
@@ -55,9 +56,9 @@ class Issuer:
         first = f'error="{error}"' if error else 'realm="preread"'
         return f'Bearer {first}, scope="{WANTED}", resource_metadata="{at}"'
 
-    async def peer(self, shown: str, origin: str) -> Peer | None:
+    async def peer(self, token: str, origin: str) -> Peer | None:
         """The peer of an access token; None if it is not valid. Raises Refused."""
-        claims = await self._claims(shown, origin + RESOURCE)
+        claims = await self._claims(token, origin + RESOURCE)
         if claims is None:
             return None
         given = claims.get("scope", claims.get("scp", ""))
@@ -77,14 +78,14 @@ class Issuer:
         until = float(claims["exp"]) + LEEWAY_SECONDS
         return Peer(identity, scopes[-1], has_ended=lambda: time.time() > until)
 
-    async def _claims(self, shown: str, resource: str) -> dict[str, Any] | None:
+    async def _claims(self, token: str, resource: str) -> dict[str, Any] | None:
         try:
-            header = jwt.get_unverified_header(shown)
+            header = jwt.get_unverified_header(token)
             key = await self._key(str(header.get("kid", "")))
             if key is None or header["alg"] not in ALGORITHMS:
                 return None
             found: dict[str, Any] = jwt.decode(
-                shown, key, algorithms=[header["alg"]], audience=resource, issuer=self.url,
+                token, key, algorithms=[header["alg"]], audience=resource, issuer=self.url,
                 leeway=LEEWAY_SECONDS, options={"require": CLAIMS},
             )  # fmt: skip
         except (jwt.PyJWTError, KeyError, TypeError, ValueError):
@@ -95,7 +96,7 @@ class Issuer:
         """The issuer's key by its id; fetches the keys if they are old or the id is unknown."""
         async with self._fetching:
             age = time.monotonic() - self._fetched
-            if age > KEYS_SECONDS or (name not in self._keys and age > AGAIN_SECONDS):
+            if age > KEYS_SECONDS or (name not in self._keys and age > REFETCH_SECONDS):
                 await self._fetch()
         return self._keys.get(name)
 
@@ -108,8 +109,7 @@ class Issuer:
                 about = await _json(client, url)
                 if about.get("issuer") == self.url and _is_safe(about.get("jwks_uri")):
                     keys = await _json(client, about["jwks_uri"])
-                    found = _keys(keys.get("keys"))
-                    self._keys = found or self._keys
+                    self._keys = _keys(keys.get("keys")) or self._keys
                     return
 
 

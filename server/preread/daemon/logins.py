@@ -31,7 +31,7 @@ class _Kept:
 
 @dataclass
 class Logins:
-    """Codes and cookies, stored as hashes, so that a leak of memory lets nobody in."""
+    """Codes and cookies, kept as hashes, so that a memory dump lets nobody in."""
 
     _codes: dict[str, _Kept] = field(default_factory=dict)
     _visitors: dict[str, _Kept] = field(default_factory=dict)
@@ -73,6 +73,7 @@ class Logins:
 
 
 def _keep(kept: dict[str, _Kept], shown: str, one: _Kept, limit: int) -> None:
+    """Add a code or cookie; the oldest ones make room."""
     while len(kept) >= limit:
         del kept[next(iter(kept))]
     kept[_digest(shown)] = one

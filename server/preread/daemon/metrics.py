@@ -12,7 +12,7 @@ BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 240.0)  # seconds
 
 
 class Metrics:
-    """A daemon's counters. They name no project: a reader may not have access to all."""
+    """A daemon's counters. They name no project: whoever reads them may not have access to it."""
 
     def __init__(self) -> None:
         self.begun = time.time()
@@ -21,13 +21,13 @@ class Metrics:
         self._buckets: Counter[float] = Counter()
         self._sum = 0.0
 
-    def called(self, operation: str, outcome: str, seconds: float) -> None:
+    def count_call(self, operation: str, outcome: str, seconds: float) -> None:
         self.calls[operation, outcome] += 1
         self._sum += seconds
         for bound in BUCKETS:
             self._buckets[bound] += seconds <= bound
 
-    def refuse(self, status: int) -> None:
+    def count_refusal(self, status: int) -> None:
         self.refused[status] += 1
 
     def text(self, *, builds: int, relays: int) -> str:

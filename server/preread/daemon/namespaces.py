@@ -1,4 +1,4 @@
-"""Namespaces: one per project root. Over TCP, only those that a person allowed can be opened."""
+"""Namespaces: the project roots that a person allowed; over TCP, no others can be opened."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +30,7 @@ class Namespaces:
         return root
 
     def forbid(self, folder: Path) -> Path:
-        """Revoke that; returns the root. Raises E_NOT_FOUND."""
+        """Revoke the permission for a project; returns its root. Raises E_NOT_FOUND."""
         root = next((each for each in self.allowed() if each == folder.absolute()), None)
         root = root or root_of(folder)
         with self._stored.changing():
@@ -44,10 +44,10 @@ class Namespaces:
         return self._stored.value()
 
     def find(self, wanted: str, *, only: str = "") -> Path:
-        """The allowed root of a path or a name; the default is the only allowed root.
+        """The allowed root with this path or name; without one, the only allowed root.
 
-        If `only` is set, the caller may open no other root. For it, other roots do not exist:
-        E_NOT_FOUND says the same of both.
+        If `only` is set, the caller may open no other root, and E_NOT_FOUND does not reveal whether
+        another exists.
         """
         roots = [root for root in self.allowed() if only in {"", str(root)}]
         found = [root for root in roots if wanted in {"", str(root), root.name}]

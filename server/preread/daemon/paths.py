@@ -73,5 +73,5 @@ def peer_of(connection: socket.socket) -> tuple[int, int]:
         found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
         pid, uid, _ = struct.unpack("3i", found)
         return uid, pid
-    # On other systems, the private folder of the socket has to be enough.
+    # Other systems rely on the socket's folder, which is private.
     return os.getuid(), 0

@@ -21,18 +21,18 @@ from typing import Any, ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 
-from preread.builds.jobs import Job, Jobs
+from preread.builds.job import Job
+from preread.builds.jobs import Jobs
 from preread.daemon.background import Background
 from preread.errors import Cancelled, PrereadError
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# While calls run, how often the project's file system is asked, and how long it may take. These
-# seconds are counted one by one, so that the time when the daemon was suspended is not among them.
+# While calls run: the pause between probes of the project's file system, and how long a probe may
+# take. It is counted in ticks, so that time during which the machine was suspended does not count.
 PAUSE_SECONDS, SILENT_SECONDS, TICK = 2.0, 10, 1.0
 MAX_LEFT = 20  # calls that still run SILENT_SECONDS after their callers left
 IDLE_SECONDS = 300.0  # then the thread ends, and the next call starts another
-MAX_LOOKED_FOR = 64  # folders whose projects are looked for at a time
 
 
 def silent(folder: Path) -> PrereadError:
@@ -46,12 +46,12 @@ def silent(folder: Path) -> PrereadError:
 
 
 def no_room(folder: Path, error: OSError | RuntimeError) -> PrereadError:
-    """The error for a project if the system has no more threads or descriptors for it."""
+    """The error for a project for which the daemon can get no thread or descriptor."""
     why = (isinstance(error, OSError) and error.strerror) or str(error)
     return PrereadError(
         "E_READ",
-        f"The daemon has no room for {folder}: {why.lower()}.",
-        "Call again in a while: what projects use is released minutes after their last call.",
+        f"The daemon has no thread or file descriptor left for {folder}: {why.lower()}.",
+        "Call again in a few minutes: projects that are no longer used release theirs.",
         {"path": str(folder)},
     )
 
@@ -65,20 +65,20 @@ class ProjectLoop:
     ) -> None:  # fmt: skip
         """`notify` is called, in the project's loop, with each build that changed or ended.
 
-        `on_idle` is called when the thread ended because there was nothing to do for a while.
+        `on_idle` is called when the thread is about to end because it was idle.
         """
         self._root, self._tasks, self._notify, self._on_idle = root, tasks, notify, on_idle
         self._home = asyncio.get_running_loop()
         self._thread: _Thread | None = None
-        self._answers: set[asyncio.Future[Any]] = set()  # that callers wait for
+        self._answers: set[asyncio.Future[Any]] = set()  # for which callers wait
         self._left: dict[_Call, float] = {}  # calls that their callers left, and when
         self._is_watched = self._is_silent = False
 
     async def run(self, work: Callable[[Jobs], Awaitable[T]]) -> T:
-        """The result of `work`, which gets the project's builds, in the project's loop.
+        """Run `work` in the project's loop, with the project's builds, and return its result.
 
-        Cancelling this cancels it there. Raises E_READ when the file system has not answered for
-        SILENT_SECONDS, and at once until it does.
+        Cancelling this call cancels the work. Raises E_READ if the file system does not answer
+        within SILENT_SECONDS; later calls fail at once until it answers.
         """
         if self._is_silent or self._is_full():
             raise silent(self._root)
@@ -142,14 +142,14 @@ class ProjectLoop:
             self._tasks.start_soon(self._watch_thread)
 
     async def _watch_thread(self) -> None:
-        """Ask the file system as long as calls run; end the thread when it is idle."""
+        """Probe the file system while calls run; end the thread when it is idle."""
         idle = 0.0
         try:
             while idle < IDLE_SECONDS and self._thread is not None:
                 await anyio.sleep(PAUSE_SECONDS)
                 if self._answers or self._left or self.running():
                     idle = 0.0
-                    await self._ask(self._thread)
+                    await self._probe(self._thread)
                 else:
                     idle += PAUSE_SECONDS
             self._on_idle()
@@ -157,11 +157,11 @@ class ProjectLoop:
             self.end()
             self._thread, self._is_watched = None, False
 
-    async def _ask(self, thread: "_Thread") -> None:
+    async def _probe(self, thread: "_Thread") -> None:
         """Wait until the file system answers. If that takes too long, calls fail meanwhile."""
-        there = asyncio.run_coroutine_threadsafe(thread.ask(self._root), thread.loop)
+        there = asyncio.run_coroutine_threadsafe(thread.probe(self._root), thread.loop)
         answer = asyncio.wrap_future(there)
-        if not await _answers(answer):
+        if not await done_in_time(answer):
             self._is_silent = True
             for waiting in self._answers:
                 if not waiting.done():
@@ -182,7 +182,7 @@ class _Call:
         self._work, self._answer, self._on_end = work, answer, ended
         self._scope = anyio.CancelScope()  # unlike a task's `cancel`, it respects shields
         self._context = contextvars.copy_context()
-        self.is_over = False  # says the daemon's loop
+        self.is_over = False  # set in the daemon's loop
 
     def begin(self) -> None:
         """Start it, in the project's loop."""
@@ -220,7 +220,7 @@ class _Thread:
     def __init__(self, notify: Callable[[Path, Job], object]) -> None:
         """Raises OSError without a free descriptor, RuntimeError without a free thread."""
         self.jobs = Jobs(notify=notify)
-        self._asking = anyio.CapacityLimiter(1)  # not one of those that calls can use up
+        self._probing = anyio.CapacityLimiter(1)  # its own, because calls may use up the loop's
         started: Future[asyncio.AbstractEventLoop] = Future()
         # A daemon, because nothing can end a thread that hangs in a call of the system.
         self._thread = threading.Thread(
@@ -241,9 +241,9 @@ class _Thread:
         self.jobs.stop()
         self.call_soon(self._scope.cancel)
 
-    async def ask(self, root: Path) -> None:
-        """Return when the file system of a folder answers, were it with an error."""
-        await anyio.to_thread.run_sync(_ask, str(root), limiter=self._asking)
+    async def probe(self, root: Path) -> None:
+        """Return when the file system of a folder answers, even with an error."""
+        await anyio.to_thread.run_sync(_probe, str(root), limiter=self._probing)
 
     def _run(self, started: "Future[asyncio.AbstractEventLoop]") -> None:
         try:
@@ -261,47 +261,10 @@ class _Thread:
                 await anyio.sleep_forever()
 
 
-class Lookups:
-    """Runs functions of folders, each in a thread of its own: nobody knows yet whose they are."""
-
-    def __init__(self) -> None:
-        self._running: dict[Path, Future[Any]] = {}
-
-    async def run(self, folder: Path, look: Callable[[Path], T]) -> T:
-        """`look(folder)`, for all who ask meanwhile. Raises E_READ if that takes too long."""
-        found = self._running.get(folder)
-        if found is None:
-            if len(self._running) >= MAX_LOOKED_FOR:
-                raise silent(folder)
-            found = self._running[folder] = Future()
-            target, arguments = self._look, (folder, look, found)
-            thread = threading.Thread(target=target, args=arguments, name="look", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError as error:
-                del self._running[folder]
-                raise no_room(folder, error) from error
-        answer: asyncio.Future[T] = asyncio.wrap_future(found)
-        _ignore(answer)  # a caller may leave
-        if await _answers(answer):
-            return answer.result()
-        raise silent(folder)
-
-    def _look(self, folder: Path, look: Callable[[Path], T], found: "Future[T]") -> None:
-        try:
-            answer = look(folder)
-        except BaseException as error:  # who waits for it re-raises it
-            del self._running[folder]
-            found.set_exception(error)
-        else:
-            del self._running[folder]
-            found.set_result(answer)
-
-
 def calling(
     loop: asyncio.AbstractEventLoop, work: Callable[P, Awaitable[T]]
 ) -> Callable[P, Awaitable[T]]:
-    """`work` of one event loop, to be called in another."""
+    """Wrap `work`, which runs in `loop`, for callers in another event loop."""
 
     async def call(*arguments: P.args, **options: P.kwargs) -> T:
         there = asyncio.run_coroutine_threadsafe(_awaited(work, *arguments, **options), loop)
@@ -320,9 +283,9 @@ def _check_descriptors() -> None:
             end.close()
 
 
-def _ask(root: str) -> None:
-    with suppress(OSError):  # an answer, too
-        os.statvfs(root)  # of this, unlike `stat`, a kernel keeps no reply
+def _probe(root: str) -> None:
+    with suppress(OSError):  # an error is an answer too
+        os.statvfs(root)  # unlike `stat`, it is never answered from the kernel's cache
         with os.scandir(root) as entries:
             next(entries, None)
 
@@ -331,14 +294,9 @@ async def _awaited(work: Callable[P, Awaitable[T]], *arguments: P.args, **option
     return await work(*arguments, **options)
 
 
-async def _answers(answer: "asyncio.Future[Any]") -> bool:
-    """Whether this is done within SILENT_SECONDS."""
+async def done_in_time(answer: "asyncio.Future[Any]") -> bool:
+    """Wait up to SILENT_SECONDS; returns whether the future is done."""
     for _ in range(SILENT_SECONDS):
         if (await asyncio.wait({answer}, timeout=TICK))[0]:
             return True
     return False
-
-
-def _ignore(answer: "asyncio.Future[Any]") -> None:
-    """Have no warning about an error that nobody waits for."""
-    answer.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -19,31 +19,32 @@ from websockets.frames import Frame
 from preread.daemon.paths import peer_of
 
 REQUEST_SECONDS = 15.0  # for a whole request to arrive
-STALLED_SECONDS = 20.0  # a client may read nothing of its reply for so long
-MAX_CONNECTIONS = 500  # of a listening socket
-COLLECT_SECONDS = 0.5  # until connections that were ended are closed
-# Of a WebSocket, besides the first of each message, between two of our pings.
+STALLED_SECONDS = 20.0  # how long a client may leave its reply unread
+MAX_CONNECTIONS = 500  # per listening socket
+COLLECT_SECONDS = 0.5  # enough for connections that were shut down to be closed
+# Frames of a WebSocket between two of our pings, without the first of each message.
 MAX_FRAMES = 5000
 
 
 class BoundedListener(socket.socket):
     """A listening socket that counts connections when they are accepted, before any TLS handshake.
 
-    A connection without a first request ends after REQUEST_SECONDS, or, the oldest first, when
-    another needs its place. asyncio tells a protocol of TLS connections only after the handshake.
+    A connection that has sent no request ends after REQUEST_SECONDS, or earlier, the oldest first,
+    to make room for another. A protocol cannot do this, because asyncio does not tell it of a TLS
+    connection before the handshake.
     """
 
     def __init__(self, listening: socket.socket) -> None:
         super().__init__(fileno=listening.detach())
         self._open: WeakSet[socket.socket] = WeakSet()
-        # By descriptor: those without a request so far.
+        # Those without a request so far, by descriptor.
         self._new: dict[int, tuple[socket.socket, asyncio.TimerHandle]] = {}
         self._ending: socket.socket | None = None
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Raises BlockingIOError without a connection, ConnectionAbortedError without a place."""
+        """Raises BlockingIOError if there is no connection, ConnectionAbortedError if no room."""
         if self._ending is not None and self._ending.fileno() >= 0:
-            raise BlockingIOError  # its transport closes it some rounds of the event loop later
+            raise BlockingIOError  # its transport closes it a few rounds of the event loop later
         connection, address = super().accept()
         if self._is_full():
             if not self._new:
@@ -52,13 +53,13 @@ class BoundedListener(socket.socket):
             self._ending = self._end(next(iter(self._new)))
         self._open.add(connection)
         number = connection.fileno()
-        self.has_asked(number)  # one of this number that is closed by now
+        self.forget(number)  # an earlier connection with this number, which is closed
         timer = asyncio.get_running_loop().call_later(REQUEST_SECONDS, self._end, number)
         self._new[number] = connection, timer
         return connection, address
 
-    def has_asked(self, number: int) -> None:
-        """The first request of the connection with this descriptor has arrived, or it is closed."""
+    def forget(self, number: int) -> None:
+        """Stop timing a connection: its first request has arrived, or it is closed."""
         if found := self._new.pop(number, None):
             found[1].cancel()
 
@@ -73,14 +74,14 @@ class BoundedListener(socket.socket):
         with suppress(OSError):  # it is closed, or the client has disconnected
             connection.shutdown(socket.SHUT_RDWR)  # its transport then closes it
         if not self._new:
-            # Handshakes leave cycles of much memory in few objects, which does not start the
-            # collector by itself.
+            # Handshakes leave reference cycles that hold much memory in few objects, too few to
+            # start the collector.
             asyncio.get_running_loop().call_later(COLLECT_SECONDS, gc.collect)
         return connection
 
 
 class _SlowReaders(asyncio.Protocol):
-    """Ends connections whose clients do not read: uvicorn waits for them."""
+    """Ends connections whose clients do not read; uvicorn would wait for them."""
 
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
@@ -92,20 +93,20 @@ class _SlowReaders(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._is_read()
+        self._cancel_write_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._is_read()
+        self._cancel_write_timer()
         super().connection_lost(exc)
 
-    def _is_read(self) -> None:
+    def _cancel_write_timer(self) -> None:
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
 
 
 class BoundedProtocol(_SlowReaders, H11Protocol):
-    """uvicorn's protocol with timeouts: by itself it waits for ever for slow clients."""
+    """uvicorn's protocol with timeouts; by itself it waits forever for slow clients."""
 
     _request_timer: asyncio.TimerHandle | None = None
     _number = -1  # the connection's descriptor
@@ -132,21 +133,21 @@ class BoundedProtocol(_SlowReaders, H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.scope is not None:
-            self._listener.has_asked(self._number)
+            self._listener.forget(self._number)
         if not self._is_receiving():
-            self._cancel()
+            self._cancel_request_timer()
         elif self._request_timer is None:
             self._await_request()
 
     def handle_websocket_upgrade(self, event: Any) -> None:  # noqa: ANN401 - h11's request
-        self._cancel()
+        self._cancel_request_timer()
         super().handle_websocket_upgrade(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel()
+        self._cancel_request_timer()
         super().connection_lost(exc)
 
-    def _cancel(self) -> None:
+    def _cancel_request_timer(self) -> None:
         if self._request_timer is not None:
             self._request_timer.cancel()
             self._request_timer = None
@@ -156,14 +157,14 @@ class BoundedProtocol(_SlowReaders, H11Protocol):
 
     def _is_receiving(self) -> bool:
         """Whether part of a request has arrived."""
-        if self.transport.get_protocol() is not self:  # a WebSocket, which has limits of its own
+        if self.transport.get_protocol() is not self:  # a WebSocket, which has its own limits
             return False
         state = self.conn.their_state
         return state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
 
 
 class BoundedWebSocket(_SlowReaders, WebSocketsSansIOProtocol):
-    """uvicorn's, which takes any number of pings and empty frames."""
+    """uvicorn's protocol with a limit on frames; by itself it takes any number of pings."""
 
     _frames = 0
 
@@ -175,7 +176,7 @@ class BoundedWebSocket(_SlowReaders, WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:  # noqa: ANN401 - an ASGI message
         await super().send(message)
-        if self.close_sent:  # also by a refusal; otherwise uvicorn would log an error
+        if self.close_sent:  # also after a refusal, for which uvicorn would log an error
             self.handshake_complete = True
 
     def send_keepalive_ping(self) -> None:
@@ -183,19 +184,19 @@ class BoundedWebSocket(_SlowReaders, WebSocketsSansIOProtocol):
         super().send_keepalive_ping()
 
     def handle_ping(self) -> None:
-        if self._is_bounded():
+        if self._count_frame():
             super().handle_ping()
 
     def handle_pong(self, event: Frame) -> None:
-        if self._is_bounded():
+        if self._count_frame():
             super().handle_pong(event)
 
     def handle_cont(self, event: Frame) -> None:
-        if self._is_bounded():
+        if self._count_frame():
             super().handle_cont(event)
 
-    def _is_bounded(self) -> bool:
-        """Count a frame; the connection ends with the first that is too many."""
+    def _count_frame(self) -> bool:
+        """Count a frame. If there are too many, end the connection and return False."""
         self._frames += 1
         if self._frames > MAX_FRAMES:
             self.transport.abort()

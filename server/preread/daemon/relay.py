@@ -21,7 +21,7 @@ HELLO_SECONDS, LAST_SECONDS = 2.0, 3.0  # to wait for the daemon's hello, and af
 FROM_CLIENT, TO_CLIENT = 0, 1
 INTERNAL = -32603
 INITIALIZE, SUBSCRIBE, UNSUBSCRIBE = "initialize", "resources/subscribe", "resources/unsubscribe"
-# The start of a hello from a daemon of this version.
+# How an answer begins, and what follows its id.
 ANSWER, ID_ENDS = b'{"jsonrpc":"2.0","id":', (b',"result":', b',"error":')
 GONE = "Preread's daemon ended during this call. Nothing that was published is lost. Call again."
 
@@ -138,7 +138,7 @@ class Relay:
             self._lost()
 
     def _note(self, line: bytes) -> None:
-        """Remember unanswered requests, and messages that a next server would need."""
+        """Remember unanswered requests, and messages that the next server would need."""
         message = _parsed(line)
         method, ident = message.get("method"), message.get("id")
         if not isinstance(method, str):
@@ -167,10 +167,10 @@ class Relay:
         whole, newline, self._rest_of_server = (self._rest_of_server + data).rpartition(b"\n")
         if newline:
             lines = (whole + newline).splitlines(keepends=True)
-            _write(TO_CLIENT, b"".join(line for line in lines if self._is_news(line)))
+            _write(TO_CLIENT, b"".join(line for line in lines if self._is_for_client(line)))
 
-    def _is_news(self, line: bytes) -> bool:
-        """Whether to pass this on to the client; notes which request it answers."""
+    def _is_for_client(self, line: bytes) -> bool:
+        """Whether to pass a line on to the client; notes which request it answers."""
         ident = _answered(line)
         if ident is None:
             return True
@@ -201,7 +201,7 @@ class Relay:
             _write(TO_CLIENT, json.dumps(answer).encode() + b"\n")
 
     def _connect_again(self) -> None:
-        """Connect to the next daemon, else to an own server; repeat what the last one knew."""
+        """Connect to the next daemon, or start a server; then repeat what the last one knew."""
         try:
             self._socket = connect(self._project, self._environ)
             self._reader = self._writer = self._socket.fileno()
@@ -238,7 +238,7 @@ class Relay:
 
 
 def _parsed(line: bytes) -> dict[str, object]:
-    """The message on a line; empty if it is none: the server will report that."""
+    """The message on a line; empty if there is none, which the server will report."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

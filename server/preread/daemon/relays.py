@@ -14,7 +14,8 @@ import anyio
 from preread import __version__
 from preread.builds.jobs import Jobs
 from preread.daemon.paths import peer_of
-from preread.daemon.serving import Around, Serving
+from preread.daemon.projects import FolderRunner
+from preread.daemon.serving import Serving
 from preread.errors import PrereadError
 from preread.mcp import lines
 from preread.mcp.server import Handlers, recover
@@ -67,7 +68,7 @@ async def _serve(
     writer.write(b"ok\n")
     sessions.CALLER.set(sessions.Identity(name="mcp", pid=pid or os.getpid()))
     folder = Path(hello.folder)
-    handlers = Handlers(folder, hello.environ, Around(serving, folder))
+    handlers = Handlers(folder, hello.environ, FolderRunner(serving.projects, folder))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_attend, serving, handlers)
         await lines.serve(reader, writer, handlers)
@@ -75,13 +76,13 @@ async def _serve(
 
 
 async def _attend(serving: Serving, handlers: Handlers) -> None:
-    """Finish what killed builds left, and tell the client of changed dossiers, until cancelled."""
+    """Recover killed builds, then tell the client of changed dossiers, until cancelled."""
 
     async def recovered(_jobs: Jobs) -> None:
         await recover(handlers.start, handlers.environ)
 
     with suppress(PrereadError):  # calls will report the error
-        namespace = await serving.around(handlers.start)
+        namespace = await serving.projects.around(handlers.start)
         await namespace.loop.run(recovered)
         await serving.tell_subscribers(namespace, handlers)
 

@@ -43,9 +43,9 @@ async def _one(message: Json, perform: Answer) -> Json:
         return error(ident if _is_id(ident) else None, INVALID, problem)
     params = message.get("params", {})
     if not isinstance(params, dict):
-        return error(message.get("id"), PARAMS, "`params` has to be an object: names, not places.")
+        return error(message.get("id"), PARAMS, "`params` has to be an object, not a list.")
     state = {"method": message["method"], "params": params}
-    if "options" in message:  # ours
+    if "options" in message:  # not in JSON-RPC, but ours
         state["options"] = message["options"]
     done = await perform(state)
     if "id" not in message:
@@ -67,8 +67,8 @@ def _problem(message: Json) -> str:
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return "This is not a JSON-RPC 2.0 message."
     if not isinstance(message.get("method"), str) or not message["method"]:
-        return "`method` has to be a text."
-    return "" if _is_id(message.get("id")) else "`id` has to be a text, a number or null."
+        return "`method` has to be a string."
+    return "" if _is_id(message.get("id")) else "`id` has to be a string, a number or null."
 
 
 def _is_id(ident: Json) -> bool:

@@ -1,4 +1,4 @@
-"""The daemon's process: lock, sockets, servers, shutdown."""
+"""The daemon's process: lock, servers, shutdown."""
 
 import gc
 import json
@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,43 +22,28 @@ from preread import __version__
 from preread.daemon import paths, relays
 from preread.daemon.app import app
 from preread.daemon.guard import MAX_BODY, MAX_HEAD, App, SocketGuard, TcpGuard
+from preread.daemon.listening import (
+    LOOPBACK,
+    Listen,
+    Sockets,
+    check_certificate,
+    inherited_sockets,
+    open_sockets,
+    remove_sockets,
+)
 from preread.daemon.page.routes import is_page
 from preread.daemon.protocol import BoundedListener, BoundedProtocol, BoundedWebSocket
 from preread.daemon.service import alone
 from preread.daemon.serving import Serving, serving
-from preread.daemon.tokens import Tokens
-from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.mcp.shutdown import leave
 
 if TYPE_CHECKING:
     from preread.daemon.issuer import Issuer
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-BACKLOG = 256
 GRACE_SECONDS, END_SECONDS = 3, 8.0  # to shut down: for running requests, in total
 THREADS_SECONDS = 1.0  # after that, for threads that are about to end
 DESCRIPTORS = 8192
-FIRST_GIVEN = 3  # descriptor of a service manager's first socket
-
-
-@dataclass(frozen=True)
-class Listen:
-    """Where to listen."""
-
-    host: str = LOOPBACK[0]
-    port: int = paths.PORT
-    http: bool = True
-    sockets: bool = True
-    certificate: str = ""
-    key: str = ""
-    issuer: str = ""
-
-    def address(self, port: int) -> str:
-        """The address for clients on this machine."""
-        host = {"0.0.0.0": LOOPBACK[0], "::": "::1"}.get(self.host, self.host)  # noqa: S104
-        scheme = "https" if self.certificate else "http"
-        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 class Server(uvicorn.Server):
@@ -70,22 +54,13 @@ class Server(uvicorn.Server):
         yield
 
 
-@dataclass
-class Sockets:
-    """The listening sockets."""
-
-    tcp: socket.socket | None = None
-    http: socket.socket | None = None
-    lines: socket.socket | None = None
-
-
 def run(environ: Mapping[str, str], listen: Listen) -> None:
     """Serve until a signal. Raises E_DAEMON, E_WRITE."""
     check_certificate(listen)
     issuer = _issuer(listen)
     _allow_descriptors()
     with alone(environ):
-        found = given(environ) or opened(environ, listen)
+        found = inherited_sockets(environ) or open_sockets(environ, listen)
         port = found.tcp.getsockname()[1] if found.tcp else 0
         address = listen.address(port) if port else paths.http_socket(environ)
         about = {"pid": os.getpid(), "version": __version__, "port": port, "since": time.time(),
@@ -98,10 +73,10 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
             anyio.run(_run, environ, listen, found, issuer)
         finally:
             atomic.remove(Path(paths.about(environ)))
-            _forget(environ, found)
+            remove_sockets(environ, found)
         hangs = _hangs()
     if hangs:
-        leave(0)  # the interpreter would wait for that thread
+        leave(0)  # otherwise the interpreter would wait for that thread
 
 
 def _allow_descriptors() -> None:
@@ -114,7 +89,7 @@ def _allow_descriptors() -> None:
 
 
 def _hangs() -> bool:
-    """Whether a worker thread does not end, as in a file system that does not answer."""
+    """Whether a worker thread hangs, as in a file system that does not answer."""
     until = time.monotonic() + THREADS_SECONDS
     others = (one for one in threading.enumerate() if one is not threading.current_thread())
     for one in [one for one in others if not one.daemon]:
@@ -124,97 +99,12 @@ def _hangs() -> bool:
     return False
 
 
-def check_certificate(listen: Listen) -> None:
-    """Raises E_DAEMON unless the files for TLS, if any, can be used."""
-    if not listen.certificate and not listen.key:
-        return
-    import ssl
-
-    try:
-        if not listen.certificate:
-            raise ValueError("there is a key, and no certificate")
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(listen.certificate, listen.key or None, password="")
-    except (OSError, ValueError) as error:  # an SSLError is an OSError
-        why = error.strerror or error if isinstance(error, OSError) else error
-        hint = "--certificate and --key name files in PEM format that belong to each other."
-        message = f"TLS cannot be offered with these files: {why}."
-        raise PrereadError("E_DAEMON", message, hint) from error
-
-
 def _issuer(listen: Listen) -> "Issuer | None":
     if not listen.issuer:
         return None
     from preread.daemon.issuer import Issuer
 
     return Issuer(listen.issuer)
-
-
-def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
-    """New listening sockets. Raises E_DAEMON."""
-    _check_reach(environ, listen.host)
-    found = Sockets()
-    try:  # first, because it leaves no files
-        if listen.http:
-            found.tcp = _tcp(listen.host, listen.port)
-    except (OSError, OverflowError) as error:
-        hint = "Another port: --port 0. Only the sockets: --socket."
-        raise PrereadError("E_DAEMON", f"It cannot listen: {error}.", hint) from error
-    try:
-        if listen.sockets:
-            found.http = _unix(paths.http_socket(environ))
-            found.lines = _unix(paths.lines_socket(environ))
-    except OSError as error:  # also of a path that is longer than about 100 characters
-        hint = "Another folder, or a shorter one: XDG_RUNTIME_DIR. Only TCP: --http."
-        message = f"It cannot listen in {paths.runtime_folder(environ)}: {error}."
-        raise PrereadError("E_DAEMON", message, hint) from error
-    return found
-
-
-def _check_reach(environ: Mapping[str, str], host: str) -> None:
-    if host not in LOOPBACK and all(one.is_expired for one in Tokens(environ).all()):
-        raise PrereadError(
-            "E_DAEMON",
-            f"Others can reach {host}, and there is no token.",
-            "Make one first: `preread token new --scope read`",
-        )
-
-
-def _unix(path: str) -> socket.socket:
-    atomic.remove(Path(path))  # left by a killed daemon: this one holds the lock
-    found = socket.socket(socket.AF_UNIX)
-    found.bind(path)
-    os.chmod(path, 0o600)  # noqa: PTH101 - a path of bytes' length matters here, not its parts
-    found.listen(BACKLOG)
-    return found
-
-
-def _tcp(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Without the protocol's number, asyncio leaves Nagle's algorithm on.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    found.bind((host, port))
-    found.listen(BACKLOG)
-    return found
-
-
-def given(environ: Mapping[str, str]) -> Sockets | None:
-    """The sockets that a service manager opened for this process, if it did. Raises E_DAEMON."""
-    if environ.get("LISTEN_PID") != str(os.getpid()):
-        return None
-    found = Sockets()
-    for number in range(FIRST_GIVEN, FIRST_GIVEN + int(environ.get("LISTEN_FDS", "0"))):
-        one = socket.socket(fileno=number)
-        one.setblocking(False)
-        if one.family != socket.AF_UNIX:
-            found.tcp = one
-            _check_reach(environ, one.getsockname()[0])
-        elif one.getsockname() == paths.http_socket(environ):
-            found.http = one
-        else:
-            found.lines = one
-    return found
 
 
 async def _run(
@@ -226,14 +116,14 @@ async def _run(
             for server, socket_ in servers:
                 tasks.start_soon(_serve, server, socket_)
             accepting = await relays.listen(state, sockets.lines) if sockets.lines else None
-            _spare_imports()
-            await _signal()
+            _freeze_imports()
+            await _wait_for_signal()
             for server, _ in servers:
                 server.should_exit = True
             if accepting is not None:
                 accepting.close()
-            state.end_streams()  # otherwise each is cut off and logged as an error
-            state.stop_builds()
+            state.projects.end_streams()  # otherwise each is cut off and logged as an error
+            state.projects.stop_builds()
             scope.deadline = anyio.current_time() + END_SECONDS
 
 
@@ -243,7 +133,7 @@ def _servers(
     inner = app(state)
     found: list[tuple[Server, socket.socket]] = []
     if sockets.http is not None:
-        guard: App = SocketGuard(inner, count=state.metrics.refuse)
+        guard: App = SocketGuard(inner, count=state.metrics.count_refusal)
         listener = BoundedListener(sockets.http)
         found.append((Server(_config(guard, listener)), listener))
     if sockets.tcp is not None:
@@ -252,7 +142,7 @@ def _servers(
         hosts |= {socket.gethostname()} if listen.host not in LOOPBACK else set()
         guard = TcpGuard(
             inner, state.tokens, state.logins, [f"{host}:{port}" for host in hosts],
-            pages=is_page, issuer=state.issuer, count=state.metrics.refuse,
+            pages=is_page, issuer=state.issuer, count=state.metrics.count_refusal,
         )  # fmt: skip
         listener = BoundedListener(sockets.tcp)
         found.append((Server(_config(guard, listener, listen)), listener))
@@ -280,8 +170,8 @@ def _config(guard: App, listener: BoundedListener, listen: Listen | None = None)
     )
 
 
-def _spare_imports() -> None:
-    """Exempt what was imported from garbage collection, during which no call makes progress."""
+def _freeze_imports() -> None:
+    """Exempt all imported modules from garbage collection, which pauses every call."""
     gc.collect()
     gc.freeze()
 
@@ -290,16 +180,7 @@ async def _serve(server: Server, socket_: socket.socket) -> None:
     await server.serve(sockets=[socket_])
 
 
-async def _signal() -> None:
+async def _wait_for_signal() -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
             return
-
-
-def _forget(environ: Mapping[str, str], sockets: Sockets) -> None:
-    """Remove the socket files, unless a service manager owns them."""
-    if environ.get("LISTEN_PID") == str(os.getpid()) or sockets.lines is None:
-        return
-    with suppress(PrereadError):
-        for path in (paths.http_socket(environ), paths.lines_socket(environ)):
-            atomic.remove(Path(path))

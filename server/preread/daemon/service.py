@@ -25,8 +25,8 @@ from preread.models import Model
 START_SECONDS, STOP_SECONDS, POLL_SECONDS = 60.0, 12.0, 0.05
 ANSWER_SECONDS = 5.0
 MAX_LOG = 2**20  # bytes, when a daemon starts
-# A check whether a daemon runs holds its lock for a moment; a daemon holds it for longer.
-LOOK_SECONDS = 0.2
+# A check whether a daemon runs holds its lock only for a moment.
+LOCK_SECONDS = 0.2
 SYSTEMD, LAUNCHD = ".config/systemd/user", "Library/LaunchAgents"
 LABEL = "dev.preread.daemon"
 
@@ -55,7 +55,7 @@ def alone(environ: Mapping[str, str]) -> Iterator[None]:
         raise PrereadError("E_DAEMON", f"{folder} {problem}.", hint)
     lock = lock_of(environ)
     try:
-        lock.acquire(timeout=LOOK_SECONDS)
+        lock.acquire(timeout=LOCK_SECONDS)
     except TimeoutError as error:
         hint = "`preread serve status` shows it, `preread serve stop` ends it."
         raise PrereadError("E_DAEMON", "A daemon is running already.", hint) from error
@@ -67,7 +67,7 @@ def alone(environ: Mapping[str, str]) -> Iterator[None]:
 
 def lock_of(environ: Mapping[str, str]) -> FileLock:
     path = Path(paths.runtime_folder(environ)) / "daemon.lock"
-    return FileLock(path, poll_interval=LOOK_SECONDS / 20, mode=paths.PRIVATE)
+    return FileLock(path, poll_interval=LOCK_SECONDS / 20, mode=paths.PRIVATE)
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -100,7 +100,7 @@ def _is_running(environ: Mapping[str, str]) -> bool:
         return False
     lock = lock_of(environ)
     try:
-        lock.acquire(timeout=LOOK_SECONDS)
+        lock.acquire(timeout=LOCK_SECONDS)
     except TimeoutError:
         return True
     lock.release()
@@ -109,12 +109,12 @@ def _is_running(environ: Mapping[str, str]) -> bool:
 
 def _connection(environ: Mapping[str, str], address: str) -> http.client.HTTPConnection:
     path, parts = paths.http_socket(environ), urlsplit(address)
-    if os.path.exists(path):  # noqa: PTH110 - `paths` has texts
+    if os.path.exists(path):  # noqa: PTH110 - `paths` has strings
         return UnixConnection(path)
     host, port = parts.hostname or "", parts.port
     if parts.scheme == "https":
-        anyone = ssl._create_unverified_context()  # noqa: S323 - it is asked if it lives
-        return http.client.HTTPSConnection(host, port, timeout=ANSWER_SECONDS, context=anyone)
+        context = ssl._create_unverified_context()  # noqa: S323 - only to check whether it answers
+        return http.client.HTTPSConnection(host, port, timeout=ANSWER_SECONDS, context=context)
     return http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
 
 
@@ -233,7 +233,7 @@ def units(environ: Mapping[str, str], platform: str = sys.platform) -> dict[Path
 
 
 def install(environ: Mapping[str, str]) -> list[str]:
-    """Write these files; returns the commands to run next. Raises E_WRITE."""
+    """Write the unit files; returns their paths and the command to run next. Raises E_WRITE."""
     found = units(environ)
     for path, text in found.items():
         atomic.write(path, text.encode())

@@ -1,4 +1,4 @@
-"""What the daemon keeps of its user: files that it reads again when they change."""
+"""The user's own files, such as the tokens: the daemon reads them again when they change."""
 
 import json
 import os

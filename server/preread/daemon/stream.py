@@ -13,40 +13,40 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from preread.daemon import rpc
 from preread.daemon.calls import calls_of
-from preread.daemon.guard import MAX_BODY, Peer, Refused
+from preread.daemon.guard import MAX_BODY
 from preread.daemon.hub import Event, build_data
-from preread.daemon.serving import Namespace, Serving
+from preread.daemon.peers import Peer, Refused
+from preread.daemon.projects import Namespace, Projects
 from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
 
 PING_SECONDS = 15.0
 PARALLEL = 4  # calls of one socket that run at a time
-NO_JSON, ENDED, TOO_SLOW = 1007, 1008, 1013  # WebSocket close codes
+INVALID, ENDED, TOO_SLOW = 1007, 1008, 1013  # WebSocket close codes
 Running = dict[str, anyio.CancelScope]  # one socket's running calls by id
 
 
-def events(serving: Serving, namespace: Namespace, peer: Peer) -> StreamingResponse:
+def events(projects: Projects, namespace: Namespace, peer: Peer) -> StreamingResponse:
     """Server-sent events, from now on."""
     return StreamingResponse(
-        _lines(serving, namespace, peer),
+        _lines(projects, namespace, peer),
         media_type="text/event-stream",
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},
     )
 
 
-async def _lines(serving: Serving, namespace: Namespace, peer: Peer) -> AsyncIterator[str]:
+async def _lines(projects: Projects, namespace: Namespace, peer: Peer) -> AsyncIterator[str]:
     async with namespace.hub.following() as following:
-        for now in _current(namespace):
-            yield _sse(now)
-        async for event in _heard(serving, namespace, peer, following):
+        yield _sse(_hello(namespace))
+        async for event in _events_for(projects, namespace, peer, following):
             yield ": ping\n\n" if event is None else _sse(event)
 
 
-async def _heard(
-    serving: Serving, namespace: Namespace, peer: Peer,
+async def _events_for(
+    projects: Projects, namespace: Namespace, peer: Peer,
     following: MemoryObjectReceiveStream[Event],
 ) -> AsyncIterator[Event | None]:  # fmt: skip
-    """Events for a follower, None while idle; ends if it is too slow or loses access."""
+    """The events for a follower, None while idle; ends if it is too slow or loses access."""
     while True:
         event: Event | None = None
         with anyio.move_on_after(PING_SECONDS):
@@ -54,7 +54,7 @@ async def _heard(
                 event = await following.receive()
             except anyio.EndOfStream:  # too slow; the browser connects again
                 return
-        if serving.has_ended(peer, namespace.root):
+        if projects.has_lost_access(peer, namespace.root):
             return
         if event is None or _is_for(event, peer):
             yield event
@@ -64,9 +64,9 @@ def _sse(event: Event) -> str:
     return f"event: {event.name}\ndata: {json.dumps(event.data)}\n\n"
 
 
-def _current(namespace: Namespace) -> list[Event]:
+def _hello(namespace: Namespace) -> Event:
     """The first event for a new follower: the running builds."""
-    return [Event("hello", {"builds": [build_data(job) for job in namespace.loop.running()]})]
+    return Event("hello", {"builds": [build_data(job) for job in namespace.loop.running()]})
 
 
 def _is_for(event: Event, peer: Peer) -> bool:
@@ -74,26 +74,26 @@ def _is_for(event: Event, peer: Peer) -> bool:
 
 
 async def talk(
-    socket: WebSocket, serving: Serving, namespace: Namespace, peer: Peer, perform: rpc.Answer
+    socket: WebSocket, projects: Projects, namespace: Namespace, peer: Peer, perform: rpc.Answer
 ) -> None:
     """Send events; answer JSON-RPC messages and shared states, until the client is gone."""
     await socket.accept()
     async with namespace.hub.following() as following, anyio.create_task_group() as tasks:
-        tasks.start_soon(_send, socket, serving, namespace, peer, following)
+        tasks.start_soon(_send, socket, projects, namespace, peer, following)
         await _receive(socket, peer, perform)
         tasks.cancel_scope.cancel()
 
 
 async def _send(
-    socket: WebSocket, serving: Serving, namespace: Namespace, peer: Peer,
+    socket: WebSocket, projects: Projects, namespace: Namespace, peer: Peer,
     following: MemoryObjectReceiveStream[Event],
 ) -> None:  # fmt: skip
-    for now in _current(namespace):
-        await _say(socket, {"event": now.name, "data": now.data})
-    async for event in _heard(serving, namespace, peer, following):
+    hello = _hello(namespace)
+    await _send_json(socket, {"event": hello.name, "data": hello.data})
+    async for event in _events_for(projects, namespace, peer, following):
         if event is not None:
-            await _say(socket, {"event": event.name, "data": event.data})
-    await _close(socket, ENDED if serving.has_ended(peer, namespace.root) else TOO_SLOW)
+            await _send_json(socket, {"event": event.name, "data": event.data})
+    await _close(socket, ENDED if projects.has_lost_access(peer, namespace.root) else TOO_SLOW)
 
 
 async def _close(socket: WebSocket, reason: int) -> None:
@@ -108,12 +108,12 @@ async def _receive(socket: WebSocket, peer: Peer, perform: rpc.Answer) -> None:
         while True:
             try:
                 text = await socket.receive_text()
-            # KeyError: bytes. RuntimeError: what was sent has found out that it is closed.
+            # KeyError: a binary message. RuntimeError: a send has found the socket closed.
             except (WebSocketDisconnect, KeyError, RuntimeError):
                 break
             message = _parsed(text)
             if peer.has_ended() or message is None:
-                await _close(socket, NO_JSON if message is None else ENDED)
+                await _close(socket, INVALID if message is None else ENDED)
                 break
             if (ident := rpc.cancelled(message)) is not None:
                 if scope := running.get(str(ident)):
@@ -155,7 +155,7 @@ async def _answer(
         error = PrereadError("E_CANCELLED", "The caller cancelled this call.")
         answer = _failed(message, error)
     if answer is not None:
-        await _say(socket, answer)
+        await _send_json(socket, answer)
     free.release()  # only after sending, or unread answers would pile up
 
 
@@ -182,6 +182,6 @@ def _ident(message: Any) -> str:  # noqa: ANN401 - any JSON
     return str(ident) if isinstance(ident, str | int) else ""
 
 
-async def _say(socket: WebSocket, data: object) -> None:
+async def _send_json(socket: WebSocket, data: object) -> None:
     with suppress(WebSocketDisconnect, RuntimeError):  # it is closed, which `_receive` notices
         await socket.send_text(json.dumps(data))

@@ -1,4 +1,4 @@
-"""Bearer tokens: made, shown once, stored as hashes, checked in constant time."""
+"""Bearer tokens: shown once, stored as hashes, checked in constant time."""
 
 import hashlib
 import hmac
@@ -59,7 +59,7 @@ class Tokens:
         self._stored = Stored(environ, "tokens", _parsed, "Move it away, and make new tokens.")
 
     def new(self, scope: Scope, namespace: str = "", lifetime: float | None = None) -> str:
-        """Create a token, of which only a hash is stored. `lifetime` is in seconds."""
+        """Create a token and store only its hash. `lifetime` is in seconds."""
         ident, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         shown, now = f"{PREFIX}_{ident}_{secret}", time.time()
         token = Token(
@@ -84,11 +84,11 @@ class Tokens:
         """All tokens, including expired ones. Raises E_READ if the file cannot be used."""
         return list(self._stored.value().values())
 
-    def check(self, shown: str) -> Token | None:
+    def check(self, presented: str) -> Token | None:
         """The record of a caller's token; None if it is unknown, revoked or expired."""
-        parts, tokens = SHAPE.fullmatch(shown), self._stored.value()
+        parts, tokens = SHAPE.fullmatch(presented), self._stored.value()
         token = tokens.get(parts[1], NOBODY) if parts else NOBODY
-        is_right = hmac.compare_digest(_digest(shown), token.digest)
+        is_right = hmac.compare_digest(_digest(presented), token.digest)
         return token if is_right and not token.is_expired else None
 
     def _write(self, tokens: list[Token]) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from preread.graph.model import CONFIDENCE, EdgeKind, NodeKind
-from preread.infra import db
+from preread.infra import sqlite
 from preread.roles import role_of
 
 INSERT = """INSERT INTO nodes (key, kind, name, path, line, state, confidence)
@@ -66,7 +66,7 @@ class Writer:
         """
         for begin in range(0, len(names), TOGETHER):
             say(begin / len(names))
-            with db.transaction(self.connection):
+            with sqlite.transaction(self.connection):
                 for name in names[begin : begin + TOGETHER]:
                     write(name)
 
@@ -74,7 +74,7 @@ class Writer:
     def origin(self, name: str, digest: str) -> Iterator[None]:
         """Replace everything from an origin by what the block adds."""
         is_part = self.connection.in_transaction
-        with nullcontext() if is_part else db.transaction(self.connection):
+        with nullcontext() if is_part else sqlite.transaction(self.connection):
             self.forget(name)
             sql = "INSERT INTO origins (name, digest) VALUES (?, ?)"
             self._origin = self.connection.execute(sql, (name, digest)).lastrowid or 0
@@ -106,7 +106,7 @@ class Writer:
         gone = [(prefix + name,) for name in known.keys() - digests.keys()]
         new = [(prefix + name, digest) for name, digest in digests.items() - known.items()]
         if gone or new:
-            with db.transaction(self.connection):
+            with sqlite.transaction(self.connection):
                 self.connection.executemany("DELETE FROM origins WHERE name = ?", gone)
                 sql = "INSERT OR REPLACE INTO origins (name, digest) VALUES (?, ?)"
                 self.connection.executemany(sql, new)
@@ -117,7 +117,7 @@ class Writer:
             (SELECT 1 FROM edges WHERE source = nodes.id) AND NOT EXISTS
             (SELECT 1 FROM edges WHERE target = nodes.id)"""
         if self._touched:
-            with db.transaction(self.connection):
+            with sqlite.transaction(self.connection):
                 self.connection.executemany(lonely, [(id_,) for id_ in self._touched])
         self._touched.clear()
         self._ids.clear()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from preread import syntax
 from preread.index import reader
 from preread.index.serialization import pack, unpack
-from preread.infra import db
+from preread.infra import sqlite
 from preread.project.read import data_at
 from preread.project.tree import Tree
 from preread.syntax import Details, Outline
@@ -142,7 +142,7 @@ class AnalysisCache:
             return
         try:
             self._connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT}")
-            with db.transaction(self._connection):
+            with sqlite.transaction(self._connection):
                 self._write()
         except sqlite3.Error:
             return

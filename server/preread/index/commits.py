@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from preread.index import words
 from preread.index.gitlog import BOT, FIELD, RECORD
-from preread.infra import db
+from preread.infra import sqlite
 from preread.project.read import data_at
 from preread.project.tree import Tree
 
@@ -62,7 +62,7 @@ def update(tree: Tree, connection: sqlite3.Connection) -> None:
     if tree.failed:  # only a part of them may be known: read them again next time
         return
     try:
-        with db.transaction(connection):
+        with sqlite.transaction(connection):
             _delete(connection, known.difference(shas))
             _insert(connection, found)
             _place(connection, shas)

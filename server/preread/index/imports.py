@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from preread.infra import db
+from preread.infra import sqlite
 
 HEAD = 5_000  # characters read of a file: imports are at its top
 LINKED = frozenset({"source", "test", "support"})  # roles
@@ -113,7 +113,7 @@ def insert(connection: sqlite3.Connection, files: Iterable[tuple[int, Sequence[L
         for row, links in files
         for n, link in enumerate(links)
     ]
-    db.insert(connection, "links (file, tail, whole, own)", rows)
+    sqlite.insert(connection, "links (file, tail, whole, own)", rows)
 
 
 def imported_by(connection: sqlite3.Connection, row: int) -> set[int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from preread.index import commits, imports, words, workers
 from preread.index.exclusions import Exclusions
 from preread.index.reader import ANALYSIS, UNREAD, UNREADABLE, Order, Read
-from preread.infra import atomic, db
+from preread.infra import atomic, db, sqlite
 from preread.infra.locks import FileLock
 from preread.project.globs import glob_pattern
 
@@ -69,7 +69,7 @@ def _update(
     if not changed and not gone:
         return
     rows = _rows(connection, changed)
-    with db.transaction(connection):
+    with sqlite.transaction(connection):
         _forget(connection, [row.id for row in _rows(connection, gone).values()])
         if is_new_key:
             connection.execute("DELETE FROM exclusions")
@@ -187,7 +187,7 @@ def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _R
     old = {item.path: rows[item.path].id for item in found if item.path in rows}
     same = [item for item in found if item.body is None]
     read = [item for item in found if item.body is not None]
-    with db.transaction(connection):
+    with sqlite.transaction(connection):
         connection.executemany(
             "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ?, treatment = ? "
             "WHERE id = ?",
@@ -200,9 +200,9 @@ def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _R
 def _insert(connection: sqlite3.Connection, read: list[Read]) -> None:
     files = [(one.row, one.path, *one.stat, one.role, one.names, one.defines) for one in read]
     columns = "id, path, size, mtime, trusted, digest, treatment, role, names, defines"
-    db.insert(connection, f"files ({columns})", files)
+    sqlite.insert(connection, f"files ({columns})", files)
     bags = [(one.row, words.bag(one.path), one.defs, one.body) for one in read]
-    db.insert(connection, "words (rowid, path, defs, body)", bags)
+    sqlite.insert(connection, "words (rowid, path, defs, body)", bags)
     imports.insert(connection, [(one.row, one.modules) for one in read])
 
 

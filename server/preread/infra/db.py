@@ -5,7 +5,7 @@ import hashlib
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -14,21 +14,24 @@ from typing import NamedTuple, TypeVar
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.locks import FileLock, are_supported
+from preread.infra.sqlite import (
+    DAMAGE,
+    LOCK_SECONDS,
+    has_schema,
+    healing,
+    is_sound,
+    operational_errors,
+)
 from preread.layout import Layout
 
 T = TypeVar("T")
-LOCK_SECONDS = 30.0  # how long to wait for other processes
-MAX_VALUES = 8_000  # of one statement
 CACHE_KIB = 64 * 1024  # at most, for writing a graph of 100,000 facts; SQLite's default is 2 MiB
 ATTEMPTS = 5  # before a file counts as not writable
-# What a damaged database makes SQLite or the reader of a row raise.
-DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error)
-STEPS = 10_000  # of SQLite's virtual machine between two checks: about 0.1 ms
-# A file in place of a folder is as bad as a folder that is read-only.
 HINT = (
     "Free some disk space or fix the permissions, then try again. The file may be deleted: it is "
     "rebuilt."
 )
+# A file in place of a folder is as bad as a folder that is read-only.
 READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST})
 SCHEMA = """
 CREATE TABLE files (
@@ -194,25 +197,6 @@ def _is_intact(path: Path) -> bool:
         return False
 
 
-def has_schema(connection: sqlite3.Connection, schema: str) -> bool:
-    """Whether a schema's statements are stored unchanged.
-
-    One flipped bit can rename a column, or turn a statement into invalid text.
-    """
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.executescript(schema)
-        return _statements(connection) >= _statements(fresh)
-
-
-def _statements(connection: sqlite3.Connection) -> set[bytes]:
-    return {sql for (sql,) in connection.execute("SELECT CAST(sql AS BLOB) FROM sqlite_master")}
-
-
-def is_sound(connection: sqlite3.Connection) -> bool:
-    """Whether SQLite finds no damage in the pages."""
-    return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
-
-
 def _recreate(place: Place, damaged: int = 0) -> None:
     """Put an empty database in place, unless another process has just done so.
 
@@ -319,84 +303,3 @@ def in_memory(layout: Layout) -> Iterator[None]:
 def edition(connection: sqlite3.Connection) -> int:
     """A number that changes with every write to the facts and the graph."""
     return int(connection.execute("SELECT number FROM editions").fetchone()[0])
-
-
-def healing(
-    connect: Callable[[], sqlite3.Connection],
-    work: Callable[[sqlite3.Connection], T],
-    heal: Callable[[bool], object],
-) -> T:
-    """Run `work` on a connection; if the database is damaged, run it again after `heal`.
-
-    `heal` is told whether the damage is certain. Damaged rows can hold anything, even invalid text
-    or JSON.
-    """
-    try:
-        with closing(connect()) as connection:
-            return work(connection)
-    except DAMAGE as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        if isinstance(error, sqlite3.OperationalError) and code not in {None, sqlite3.SQLITE_ERROR}:
-            raise  # locked or not permitted, which does not mean damaged
-        heal(code is None or code & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-    with closing(connect()) as connection:
-        return work(connection)
-
-
-@contextmanager
-def operational_errors(path: Path, hint: str) -> Iterator[None]:
-    """Raise E_WRITE for a database that is locked or cannot be written; not for errors in SQL."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_ERROR:
-            raise
-        raise PrereadError("E_WRITE", f"{path} cannot be used: {error}.", hint) from error
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block as one transaction, which excludes other writers."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk has already rolled it back
-            connection.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def stoppable(connection: sqlite3.Connection, check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` now and then while queries run; what it raises ends the query and is raised."""
-    raised: list[Exception] = []
-
-    def is_over() -> bool:
-        try:
-            check()
-        except Exception as error:  # raised again below
-            raised.append(error)
-        return bool(raised)
-
-    connection.set_progress_handler(is_over, STEPS)
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise raised[0] if raised else error from None
-    finally:
-        connection.set_progress_handler(None, 0)
-
-
-def insert(connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[object]]) -> None:
-    """Insert rows in batches; `into` is a table's name with its columns in round brackets."""
-    if not rows:
-        return
-    max_values = min(MAX_VALUES, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER))
-    size = max_values // len(rows[0])
-    marks = f"({', '.join('?' * len(rows[0]))})"
-    for begin in range(0, len(rows), size):
-        batch = rows[begin : begin + size]
-        # `into` comes from the code, never from outside.
-        sql = f"INSERT INTO {into} VALUES {', '.join([marks] * len(batch))}"  # noqa: S608
-        connection.execute(sql, [value for row in batch for value in row])

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from preread.infra import atomic
-from preread.infra.db import (
+from preread.infra.locks import FileLock, are_supported
+from preread.infra.sqlite import (
     LOCK_SECONDS,
     has_schema,
     healing,
@@ -18,7 +19,6 @@ from preread.infra.db import (
     operational_errors,
     transaction,
 )
-from preread.infra.locks import FileLock, are_supported
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ def resource_metadata(resource: str, issuer: str, scopes: Sequence[str]) -> dict
 
 
 def resource_metadata_url(resource: str) -> str:
-    """The URL of that metadata."""
+    """The URL of a resource's metadata."""
     return str(build_resource_metadata_url(AnyHttpUrl(resource)))
 
 

@@ -1,4 +1,4 @@
-"""Asks a client's user: by a request to the client or, in newer protocols, by a result."""
+"""Asks a client's user: with a request to the client or, in newer protocols, with a result."""
 
 import hashlib
 from typing import Any
@@ -46,7 +46,7 @@ class Asker:
         return client is not None and client.capabilities.elicitation is not None
 
     async def ask(self, question: str) -> bool:
-        """Whether the person said yes. Raises InputRequired if the answer comes in another call."""
+        """Whether the person says yes. Raises InputRequired if the answer comes in another call."""
         asked = ElicitRequestFormParams(message=question, requested_schema=SCHEMA)
         key = _key(question)
         answer = self._answers.get(key)

@@ -37,7 +37,10 @@ async def _feed(
     feed: MemoryObjectSendStream[Item],
     opening: Item | None,
 ) -> Item | None:
-    """Pass messages on until the input ends, or one has to open a new connection; return that."""
+    """Pass messages on until the input ends, or until one has to start a new connection.
+
+    Returns that message, if any.
+    """
     if opening is not None:
         await feed.send(opening)
     only_probes = opening is None

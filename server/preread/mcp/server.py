@@ -46,7 +46,7 @@ from preread.errors import PrereadError
 from preread.infra import assets
 from preread.mcp import handshake, resources, tools
 from preread.mcp.elicitation import Asker, InputRequired
-from preread.mcp.place import Here, Place
+from preread.mcp.runner import LocalRunner, Runner
 from preread.mcp.shutdown import Shutdown
 from preread.mcp.transport import connected
 from preread.mcp.watch import Subscribers, watch
@@ -96,12 +96,12 @@ class Handlers:
         self,
         start: Path,
         environ: Mapping[str, str],
-        place: Place,
+        runner: Runner,
         operations: Mapping[str, Operation] = REGISTRY,
         admit: Callable[[Any, tools.Arguments], None] = lambda _request, _arguments: None,
     ) -> None:
         """`admit` raises an error if an HTTP request's tool call may not run."""
-        self.start, self.environ, self.place, self.admit = start, environ, place, admit
+        self.start, self.environ, self.runner, self.admit = start, environ, runner, admit
         self._operations = operations
         self._rows: dict[str, tools.ToolRow] = {}
         self.reply_cache: ReplyCache[Any] = ReplyCache()
@@ -119,8 +119,8 @@ class Handlers:
 
         if not self._rows:
             try:
-                full = await self.place.run(lists_every_operation)
-            except PrereadError:  # the calls will say why
+                full = await self.runner.run(lists_every_operation)
+            except PrereadError:  # calls will report the error
                 return tools.rows(self._operations)
             self._rows = tools.rows(self._operations, full=full)
         return self._rows
@@ -151,9 +151,9 @@ class Handlers:
         asker = Asker(call, params)
         return Caller(
             None,
-            self.place.back(Progress(call).report),
+            self.runner.callback(Progress(call).report),
             times_out=not patient,
-            ask=self.place.back(asker.ask) if asker.is_supported else None,
+            ask=self.runner.callback(asker.ask) if asker.is_supported else None,
             takes_early_reply=True,
         )
 
@@ -175,7 +175,7 @@ class Handlers:
         work = partial(self._reply, row, self.caller(call, params), by, arguments)
         try:
             self.admit(call.request, arguments)
-            return self.result(await self.place.run(work))
+            return self.result(await self.runner.run(work))
         except InputRequired as needed:
             return needed.result
         except PrereadError as error:
@@ -258,7 +258,7 @@ class Handlers:
             return await anyio.to_thread.run_sync(read, services, *arguments)
 
         try:
-            return await self.place.run(work)
+            return await self.runner.run(work)
         except PrereadError as error:
             raise _in_protocol(error) from error
 
@@ -278,11 +278,11 @@ async def serve(
 
             def clean() -> None:
                 jobs.stop()
-                if shutdown.status:  # after a signal nobody waits for replies
+                if shutdown.status:  # after a signal, nobody waits for replies
                     scope.cancel()
 
             shutdown.set_cleanup(partial(loop.call_soon_threadsafe, clean))
-            handlers = Handlers(start, environ, Here(jobs))
+            handlers = Handlers(start, environ, LocalRunner(jobs))
             async with (
                 connected(wire, shutdown.on_end_of_input) as streams,
                 anyio.create_task_group() as tasks,
@@ -294,7 +294,7 @@ async def serve(
 
 
 async def recover(start: Path, environ: Mapping[str, str]) -> None:
-    """Finish publishing what killed builds left. If that fails, the calls will say why."""
+    """Finish publishing what killed builds left. If that fails, calls will report the error."""
     with suppress(PrereadError):
         services = services_of(start, environ)
         if published.unfinished(services.layout):

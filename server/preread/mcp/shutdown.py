@@ -26,7 +26,7 @@ class Shutdown:
         threading.Thread(target=self._guard, name="shutdown", daemon=True).start()
 
     def set_cleanup(self, clean: Callable[[], object]) -> None:
-        """From now on, call `clean` to clean up; any thread or signal handler may do so."""
+        """Set the function that cleans up; any thread or signal handler may call it."""
         self._clean = clean
 
     def begin(self, status: int, cleanup_seconds: float) -> None:
@@ -70,7 +70,7 @@ class Shutdown:
 
 
 def leave(status: int) -> NoReturn:
-    """Exit without waiting for threads: a read of standard input may never return."""
+    """Exit without waiting for threads, because a read of standard input may never return."""
     with suppress(Exception):
         sys.stderr.flush()
     os._exit(status)

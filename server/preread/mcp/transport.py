@@ -51,9 +51,9 @@ class Unanswered:
         elif isinstance(message, JSONRPCError):  # the answer to an invalid line
             self._keys.add(id(message))
         elif isinstance(message, JSONRPCNotification) and message.method == CANCELLED:
-            name = (message.params or {}).get("requestId")
-            if isinstance(name, str | int):
-                self._keys.discard(name)
+            ident = (message.params or {}).get("requestId")
+            if isinstance(ident, str | int):
+                self._keys.discard(ident)
 
     def written(self, message: JSONRPCMessage) -> None:
         self._keys.discard(id(message))
@@ -106,7 +106,7 @@ def lines(descriptor: int) -> Iterator[bytes | None]:
 
 
 def parse(line: bytes | None) -> SessionMessage | JSONRPCError:
-    """The message on a line, or the error that JSON-RPC 2.0 (section 5.1) wants for a bad one."""
+    """The message on a line, or the error answer that JSON-RPC 2.0 (5.1) requires for a bad one."""
     if line is None:
         return _refusal(INVALID_REQUEST, f"The line is longer than {MAX_LINE} bytes.")
     try:
@@ -122,22 +122,22 @@ def parse(line: bytes | None) -> SessionMessage | JSONRPCError:
     # A "notification" with an id is a request whose id has the wrong type.
     if message is not None and "id" not in value:
         return SessionMessage(message)
-    name = value.get("id") if isinstance(value, dict) else None
+    ident = value.get("id") if isinstance(value, dict) else None
     text = "The line is not a JSON-RPC 2.0 message."
-    return _refusal(INVALID_REQUEST, text, name if _is_usable(name) else None)
+    return _refusal(INVALID_REQUEST, text, ident if _is_usable(ident) else None)
 
 
-def _is_usable(name: object) -> bool:
+def _is_usable(ident: object) -> bool:
     """Whether an answer can repeat an id; Python's JSON reader accepts half a surrogate pair."""
-    if isinstance(name, str):
-        return name.isascii() or not _SURROGATES.search(name)
-    return isinstance(name, int) and not isinstance(name, bool)
+    if isinstance(ident, str):
+        return ident.isascii() or not _SURROGATES.search(ident)
+    return isinstance(ident, int) and not isinstance(ident, bool)
 
 
 def written(message: JSONRPCMessage) -> bytes:
-    """The line of a message. Text that UTF-8 cannot encode is replaced, as in file names.
+    """The line of a message. Text that UTF-8 cannot encode, as in file names, is replaced.
 
-    Whatever else cannot be written becomes an error answer.
+    A message that still cannot be written becomes an error answer.
     """
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
@@ -147,22 +147,22 @@ def written(message: JSONRPCMessage) -> bytes:
         value = message.model_dump(by_alias=True, exclude_unset=True)
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
-        name = getattr(message, "id", None)
-        refusal = _refusal(INTERNAL_ERROR, f"The answer cannot be written as JSON: {error}", name)
-        return written(refusal) if _is_usable(name) else b"\n"
+        ident = getattr(message, "id", None)
+        refusal = _refusal(INTERNAL_ERROR, f"The answer cannot be written as JSON: {error}", ident)
+        return written(refusal) if _is_usable(ident) else b"\n"
 
 
-def _refusal(code: int, message: str, name: RequestId | None = None) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=name, error=ErrorData(code=code, message=message))
+def _refusal(code: int, message: str, ident: RequestId | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=ident, error=ErrorData(code=code, message=message))
 
 
 @asynccontextmanager
 async def connected(wire: tuple[int, int], on_end: Callable[[], None]) -> AsyncIterator[Streams]:
     """The SDK's streams over two descriptors.
 
-    `on_end` is called, in some thread, when the client is gone; if it only ended its input, after
-    its requests were answered, or ANSWER_SECONDS later. A daemon thread reads, because
-    nothing can interrupt a blocked read and nobody has to wait for this thread.
+    `on_end` is called, in any thread, when the client is gone. If it only closed its input, its
+    requests are answered first, for at most ANSWER_SECONDS. The reader is a daemon thread, because
+    nothing can interrupt a blocked read, and the process need not wait for such a thread.
     """
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
     write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
@@ -211,7 +211,7 @@ async def _write(
             line = written(item.message)
             try:
                 await anyio.to_thread.run_sync(_write_all, descriptor, line, abandon_on_cancel=True)
-            except OSError:  # the client reads no longer, which is the same as the end of input
+            except OSError:  # the client no longer reads: the same as the end of its input
                 on_end()
                 incoming.close()
                 return

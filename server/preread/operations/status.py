@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from pydantic import Field
 
-from preread import aliases, cache
+from preread import aliases, cache, passed_checks, signatures
 from preread.builds import staleness
 from preread.builds.build_key import build_key
 from preread.check_cache import CachedCheck, CheckCache
@@ -104,7 +104,7 @@ async def _refreshed(
 def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus]:
     names, signature = list(features), _signature(services)
     build_key_of = functools.cache(functools.partial(build_key, services))
-    checks = CheckCache(services, cache.head_signature([], services.tree), build_key_of)
+    checks = CheckCache(services, signatures.of_head([], services.tree), build_key_of)
     found = {one.feature: one for one in _cached(checks, names)}
     with db.shared(services.layout):
         checked = [_status(services, name, build_key_of) for name in names if name not in found]
@@ -115,7 +115,7 @@ def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus
     )
     found |= {one.feature: one for one, _ in checked}
     fresh = [name for name in names if found[name].fresh]
-    computed = cache.with_unchanged_files(services, fresh, signature)
+    computed = passed_checks.with_unchanged_files(services, fresh, signature)
     return [
         one.model_copy(update={"fresh": False, "why": TO_COMPUTE})
         if one.fresh and one.feature not in computed
@@ -127,7 +127,7 @@ def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus
 def _signature(services: Services) -> str | None:
     """The project's signature; None if the project cannot be read."""
     try:
-        return cache.project_signature(services.tree)
+        return signatures.of_project(services.tree)
     except Unreadable:
         return None
 

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from preread.errors import PrereadError
 from preread.infra import processes
-from preread.infra.db import transaction
 from preread.infra.persistent_db import PersistentDatabase
+from preread.infra.sqlite import transaction
 from preread.layout import Layout
 from preread.models import Model
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from preread.infra.db import transaction
+from preread.infra.sqlite import transaction
 from preread.reports.outcomes import Outcome
 from preread.reports.store import Row, save_report
 

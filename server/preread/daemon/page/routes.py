@@ -8,11 +8,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from preread.daemon.guard import Peer, Refused, status_of
 from preread.daemon.logins import VISIT_SECONDS, cookie_name
 from preread.daemon.page import views
 from preread.daemon.page.render import FOLDER, HEADERS, page
 from preread.daemon.page.visit import Failed, Visit
+from preread.daemon.peers import Peer, Refused, status_of
 from preread.daemon.serving import Serving
 from preread.errors import PrereadError
 
@@ -66,7 +66,7 @@ class Pages:
         """A login code: only for processes of this user, over the Unix socket."""
         peer: Peer = request.scope["state"]["peer"]
         if not peer.is_local:
-            raise Refused(403, "Codes for the page are given over the Unix socket.")
+            raise Refused(403, "Codes for the page are given only over the Unix socket.")
         given = request.query_params
         code = self._serving.logins.code(given.get("scope", "read"), given.get("namespace", ""))
         return Response(code, media_type="text/plain")
@@ -113,12 +113,12 @@ class Pages:
 
 
 async def _shown(view: View, visit: Visit) -> Response:
-    """A view, or its error."""
+    """A view as HTML, or the page that shows its error."""
     try:
-        await visit.look()
+        await visit.find_projects()
         if not visit.wanted and len(visit.roots) != 1:
             return page("projects.html", {"visit": visit})
-        await visit.choose()
+        await visit.choose_project()
         name, values = await view(visit)
         return page(name, {**values, "visit": visit})
     except Failed as failed:

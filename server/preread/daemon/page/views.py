@@ -6,14 +6,14 @@ from typing import Any
 from preread.daemon.page.visit import Failed, Json, Visit
 from preread.gates.feature_names import slug
 
-AROUND = 80  # nodes of a picture
-FOUND = 12  # results of each kind in a search
+MAX_NODES = 80  # of a drawn graph
+MAX_FOUND = 12  # results of each kind in a search
 # Explanations of the states of facts.
 STATES = {
     "quoted": "What it quotes is in the lines that it cites.",
     "computed": "A rule derived it from the code, and can do so again.",
-    "external": "Another server said it in the run that built this.",
-    "located": "The lines are there; whether they say so, nothing has checked.",
+    "external": "An MCP server said it in the run that built this dossier.",
+    "located": "The cited lines exist; whether they say this has not been checked.",
     "said": "Somebody said it, and nothing else proves it.",
     "unverified": "A person wrote it, and its sources do not say it (any more).",
 }
@@ -42,7 +42,7 @@ async def graph(visit: Visit) -> Shown:
         stats = await visit.ask("knowledge.stats", limit=12)
         features = await visit.ask("knowledge.query", kinds=["feature", "ticket", "document"])
         return "graph.html", {"stats": stats, "features": features["nodes"]}
-    found = await visit.ask("knowledge.query", node=node, depth=2, limit=AROUND)
+    found = await visit.ask("knowledge.query", node=node, depth=2, limit=MAX_NODES)
     names = {one["id"]: one["name"] for one in found["nodes"]}
     drawn = {
         "nodes": [{**one, "url": visit.url("/graph", node=one["id"])} for one in found["nodes"]],
@@ -87,7 +87,7 @@ async def memory(visit: Visit) -> Shown:
     }
 
 
-# Of the answers to a search, what the page shows.
+# The lists that the page shows: an answer of `search`, and the name of a list in it.
 LISTS = (
     ("facts", "facts"), ("memory", "entries"), ("memory", "documents"), ("code", "files"),
     ("code", "tests"), ("calls", "entries"), ("messages", "messages"),
@@ -101,11 +101,11 @@ async def search(visit: Visit) -> Shown:
             "query": "", "answers": {}, "costs": [], "nodes": [], "failed": [], "is_empty": False,
         }  # fmt: skip
     calls: dict[str, tuple[str, dict[str, object]]] = {
-        "facts": ("knowledge.search", {"query": query, "limit": FOUND}),
-        "memory": ("memory.recall", {"topic": query, "limit": FOUND}),
-        "messages": ("session.messages", {"query": query, "limit": FOUND}),
-        "nodes": ("knowledge.query", {"name": query, "limit": FOUND}),
-        "calls": ("audit.log", {"query": query, "limit": FOUND}),
+        "facts": ("knowledge.search", {"query": query, "limit": MAX_FOUND}),
+        "memory": ("memory.recall", {"topic": query, "limit": MAX_FOUND}),
+        "messages": ("session.messages", {"query": query, "limit": MAX_FOUND}),
+        "nodes": ("knowledge.query", {"name": query, "limit": MAX_FOUND}),
+        "calls": ("audit.log", {"query": query, "limit": MAX_FOUND}),
         "costs": ("history.costs", {"days": 400}),
         "code": (
             "context.evidence",
@@ -117,10 +117,10 @@ async def search(visit: Visit) -> Shown:
     for name, (method, params) in calls.items():
         try:
             answers[name] = await visit.ask(method, **params)
-        except Failed as error:  # the other searches may still have results
+        except Failed as error:  # the other calls may still have results
             failed.append(str(error))
     code = answers.get("code", {})
-    if code.get("thin"):  # then most files are there for other reasons than the words
+    if code.get("thin"):  # most files are then listed for other reasons than the words
         code |= {name: [one for one in code[name] if one["lines"]] for name in ("files", "tests")}
     words = query.casefold().split()
     features = answers.get("costs", {}).get("features", ())

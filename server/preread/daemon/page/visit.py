@@ -7,13 +7,13 @@ from urllib.parse import quote, urlencode
 import anyio
 from starlette.requests import Request
 
-from preread.daemon.guard import Peer
+from preread.daemon.peers import Peer
 from preread.daemon.serving import Serving
 from preread.daemon.tokens import includes
 from preread.errors import PrereadError
 from preread.operations import REGISTRY, shared_state
 
-MANY = 1000  # items of a long reply
+MAX_ITEMS = 1000  # of a long reply
 NAMES = (
     ("/", "Dossiers"),
     ("/graph", "Graph"),
@@ -35,7 +35,7 @@ class Failed(Exception):  # noqa: N818 - an answer
 
 
 class Visit:
-    """The argument of views."""
+    """One request, as views get it."""
 
     views = NAMES
 
@@ -45,8 +45,8 @@ class Visit:
         self.roots: list[Path] = []
         self.root = Path()  # of the project to show
 
-    async def look(self) -> None:
-        """Find the projects, all at a time: some may not answer."""
+    async def find_projects(self) -> None:
+        """Find the projects that the visitor may open, all at once, since some may not answer."""
         allowed = self._serving.allowed.allowed()
         is_open = dict.fromkeys(allowed, False)
 
@@ -58,13 +58,13 @@ class Visit:
                 tasks.start_soon(check, root)
         self.roots = [root for root in allowed if is_open[root]]
 
-    async def choose(self) -> None:
+    async def choose_project(self) -> None:
         """Find the project to show. Raises E_NOT_FOUND, and E_READ if it does not answer."""
-        self.root = await self._serving.root(self._peer, self.wanted)
+        self.root = await self._serving.projects.root(self._peer, self.wanted)
 
     async def _is_open(self, root: Path) -> bool:
         try:
-            return await self._serving.root(self._peer, str(root)) == root
+            return await self._serving.projects.root(self._peer, str(root)) == root
         except PrereadError as error:
             return error.code == "E_READ"  # the page of this project will say so
 
@@ -79,7 +79,7 @@ class Visit:
         return includes(self._peer.scope, "write")
 
     def given(self, name: str) -> str:
-        """A query parameter."""
+        """A parameter of the path or the query; empty if there is none."""
         return str(self.request.path_params.get(name) or self.request.query_params.get(name, ""))
 
     def url(self, path: str, **params: object) -> str:
@@ -93,7 +93,7 @@ class Visit:
         """Call an operation; returns its result. Raises Failed."""
         options: dict[str, Any] = {"namespace": str(self.root)}
         if REGISTRY[method].pages:
-            options["limit"] = MANY
+            options["limit"] = MAX_ITEMS
         state = {"method": method, "params": params, "options": options}
         done = await self._serving.perform(self._peer, state, face=shared_state.PAGE)
         if done.get("error"):

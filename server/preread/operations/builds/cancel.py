@@ -4,7 +4,7 @@ import os
 
 from pydantic import Field
 
-from preread.builds.jobs import Job
+from preread.builds.job import Job
 from preread.errors import PrereadError
 from preread.layout import feature_name
 from preread.models import Model

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread.builds.jobs import Job
+from preread.builds.job import Job
 from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.records import live_builds

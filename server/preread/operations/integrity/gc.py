@@ -4,7 +4,7 @@ import time
 
 from pydantic import Field
 
-from preread import backups, cache, publish
+from preread import backups, passed_checks, publish
 from preread.backups import Backup
 from preread.builds import feature_lock
 from preread.dossier import published
@@ -60,7 +60,7 @@ def _gc(services: Services, request: GcRequest) -> GcReply:
     return GcReply(
         backups=tuple(one.id for one in old),
         leftovers=tuple(left),
-        cached=cache.forget_all_but(services, published.features(layout)),
+        cached=passed_checks.forget_all_but(services, published.features(layout)),
     )
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from preread.graph import reading as graph
 from preread.index import indexer
-from preread.infra import db
+from preread.infra import db, sqlite
 from preread.models import Model
 from preread.operations.knowledge import reading
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
@@ -44,7 +44,7 @@ def _index(services: Services, request: IndexRequest) -> IndexReply:
 
 
 def _forget(connection: sqlite3.Connection) -> None:
-    with db.transaction(connection):
+    with sqlite.transaction(connection):
         for table in graph.TABLES:
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the code
 

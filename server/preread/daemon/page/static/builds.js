@@ -1,4 +1,4 @@
-// Follows the builds that run. One that begins or ends is shown by loading the page again.
+// Follows the running builds. When one begins or ends, the page is loaded again.
 "use strict";
 (() => {
   const builds = document.getElementById("builds");

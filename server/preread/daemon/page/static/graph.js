@@ -1,4 +1,4 @@
-// Draws the nodes around one as a picture: links that lead on, and buttons, wheel and arrow keys to move.
+// Draws a node and its neighbours. Each is a link to its own graph; buttons, wheel and arrow keys zoom and pan.
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
@@ -73,7 +73,7 @@
   const bounds = { x: Math.min(...points.map((p) => p.x)) - 30, y: Math.min(...points.map((p) => p.y)) - 30 };
   bounds.w = Math.max(...points.map(right)) - bounds.x + 10;
   bounds.h = Math.max(...points.map((p) => p.y)) - bounds.y + 30;
-  // a label that others would cover shows when its node is pointed at
+  // a label that would cover another is shown only while its node is pointed at
   const taken = points.map((p) => ({ x: p.x - 5, y: p.y - 5, w: 10, h: 10, of: p }));
   for (const point of points) {
     if (point.node.kind === "fact" && point.index) continue;
@@ -87,10 +87,10 @@
   const zoom = (by, at = { x: view.x + view.w / 2, y: view.y + view.h / 2 }) =>
     look({ x: at.x - (at.x - view.x) * by, y: at.y - (at.y - view.y) * by, w: view.w * by, h: view.h * by });
   const move = (x, y) => look({ ...view, x: view.x + x * view.w, y: view.y + y * view.h });
-  const whole = () => look({ ...bounds });
+  const fit = () => look({ ...bounds });
   const keys = {
     ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1),
-    ArrowDown: () => move(0, 0.1), "+": () => zoom(0.8), "-": () => zoom(1.25), 0: whole,
+    ArrowDown: () => move(0, 0.1), "+": () => zoom(0.8), "-": () => zoom(1.25), 0: fit,
   };
   svg.addEventListener("keydown", (event) => {
     if (event.target === svg && keys[event.key]) { keys[event.key](); event.preventDefault(); }
@@ -109,11 +109,11 @@
     look({ ...view, x: view.x + from.x - to.x, y: view.y + from.y - to.y });
   });
   for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { from = null; });
-  document.getElementById("closer").addEventListener("click", () => zoom(0.8));
-  document.getElementById("farther").addEventListener("click", () => zoom(1.25));
-  document.getElementById("whole").addEventListener("click", whole);
+  document.getElementById("zoom-in").addEventListener("click", () => zoom(0.8));
+  document.getElementById("zoom-out").addEventListener("click", () => zoom(1.25));
+  document.getElementById("fit").addEventListener("click", fit);
   svg.closest("figure").hidden = false;
-  whole();
-  const { clientWidth: w, clientHeight: h } = svg; // where the whole would be too small to read: its center
+  fit();
+  const { clientWidth: w, clientHeight: h } = svg; // if all of it would be too small to read, show its center
   if (bounds.w > 1.6 * w) look({ x: -0.6 * w, y: -0.6 * h, w: 1.2 * w, h: 1.2 * h });
 })();

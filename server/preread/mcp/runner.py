@@ -9,18 +9,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Place(Protocol):
-    """An event loop for calls, and the builds that they share."""
+class Runner(Protocol):
+    """Runs calls in an event loop, with the builds that they share."""
 
     async def run(self, work: Callable[[Jobs], Awaitable[T]]) -> T:
-        """The result of `work` there. Raises E_READ if the project's file system is silent."""
+        """The result of `work`. Raises E_READ if the project's file system does not answer."""
 
-    def back(self, work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-        """Wrap `work`, which runs in the server's own loop, for callers in this place's loop."""
+    def callback(self, work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+        """Wrap `work`, which runs in the server's own loop, for calls that this runs."""
 
 
-class Here:
-    """The server's own event loop."""
+class LocalRunner:
+    """Runs calls in the server's own event loop."""
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -28,5 +28,5 @@ class Here:
     async def run(self, work: Callable[[Jobs], Awaitable[T]]) -> T:
         return await work(self._jobs)
 
-    def back(self, work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    def callback(self, work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
         return work

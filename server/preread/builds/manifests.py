@@ -1,0 +1,96 @@
+"""The manifest of a build."""
+
+from preread import cache, inputs
+from preread.builders import CLAUDE, STATIC
+from preread.builds.assembly import Assembled
+from preread.builds.build_key import build_key
+from preread.builds.build_plan import Plan
+from preread.errors import Unreadable
+from preread.models import Evidence, Fault, LostFact, Manifest, Outcome, Wording
+from preread.services import Services
+
+MAX_LOST = 100  # facts that a manifest lists as lost
+
+
+def make_manifest(
+    services: Services, plan: Plan, evidence: Evidence, outcome: Outcome, made: Assembled
+) -> Manifest:
+    """The manifest of a build; that of a refresh says the same as before about the model's part."""
+    request, earlier = plan.request, plan.published.manifest if plan.published else None
+    incomplete = why_incomplete(services)
+    model = outcome.model
+    if not made.model_contributed:
+        model = earlier.model if earlier and made.drafted else ""
+    manifest = Manifest(
+        feature=request.feature,
+        ticket=request.ticket,
+        description=request.description,
+        scope=request.scope,
+        level=request.level,
+        builder=CLAUDE.name if made.drafted else STATIC.name,
+        model=model,
+        status=made.status if incomplete is None else "degraded",
+        fault=incomplete or (made.fault if made.missing else None),
+        drafted=made.drafted,
+        missing=made.missing,
+        recipe=build_key(services, request.level),
+        cut=services.tree.cut,
+        used=evidence.used | inputs.unreadable(services.tree),
+        spans=made.checked.spans,
+        marks=made.marks,
+        unverified=tuple(
+            verdict.fact.text for verdict in made.checked.verdicts if verdict.state == "unverified"
+        ),
+        facts=made.own_facts,
+        fences=made.fences,
+        wordings=_wordings(plan, made),
+        thin=evidence.thin,
+        replaced=made.replaced,
+        sought=made.sought,
+        by_hand=made.by_hand,
+        lost=_lost(plan, made),
+    )
+    if plan.how == "refreshed" and earlier is not None:
+        kept = ("status", "fault", "missing", "model")
+        return manifest.model_copy(update={name: getattr(earlier, name) for name in kept})
+    return manifest
+
+
+def dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
+    """Facts that the refresh kept but the check dropped: their lines exist, without the quotes."""
+    if plan.how != "refreshed":
+        return ()
+    valid = {(one.file, one.fact.text) for one in made.checked.verdicts}
+    return tuple(
+        LostFact(file=draft.name, text=fact.text, is_changed=True)
+        for draft in plan.kept
+        for fact in draft.facts
+        if (draft.name, fact.text) not in valid
+    )
+
+
+def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
+    """Facts missing from drafts that were kept; newly drafted files lack nothing."""
+    kept = {draft.name for draft in plan.kept} & {*made.drafted}
+    lost = (one for one in (*plan.lost_before, *plan.lost) if one.file in kept)
+    return tuple(dict.fromkeys(lost))[-MAX_LOST:]
+
+
+def why_incomplete(services: Services) -> Fault | None:
+    """Why the evidence is incomplete. An unreadable file loses only its own facts."""
+    if not services.tree.failed:
+        return None
+    reason = "; ".join(services.tree.failed)
+    return Fault(code=Unreadable.CODE, reason=reason, hint="Fix that, then try again.")
+
+
+def _wordings(plan: Plan, made: Assembled) -> tuple[Wording, ...]:
+    """The other descriptions that a dossier still covers after files were added to it."""
+    earlier = plan.published.manifest if plan.published else None
+    if earlier is None or plan.how not in {"extended", "refreshed"}:
+        return ()
+    now = cache.wording(plan.request.description)
+    left = [one for one in earlier.wordings if set(one.facts) <= set(made.own_facts)]
+    if earlier.description:
+        left.append(Wording(digest=cache.wording(earlier.description)))
+    return tuple(one for one in left if one.digest != now)
