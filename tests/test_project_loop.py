@@ -155,7 +155,7 @@ def test_without_a_descriptor_for_it_calls_say_so_and_nothing_else_is_printed(
     lines = done.stdout.splitlines()
     assert len(lines) >= 3
     assert set(lines) == {lines[0]}
-    assert "no room for .: too many open files" in lines[0]
+    assert "no thread or file descriptor left for .: too many open files" in lines[0]
 
 
 async def test_many_projects_are_served_and_what_idle_ones_had_open_is_closed(
