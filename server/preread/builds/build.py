@@ -233,10 +233,8 @@ async def _draft(
     services: Services, plan: Plan, evidence: Evidence, staging: Path, started: float
 ) -> Outcome:
     """Have the model draft its files; the cost of each run is recorded, however it ends."""
-    if not plan.to_draft or services.tree.failed:
-        return Outcome(
-            fault=manifests.why_incomplete(services)
-        )  # do not pay a model for partial evidence
+    if not plan.to_draft or services.tree.failed:  # do not pay a model for partial evidence
+        return Outcome(fault=manifests.why_incomplete(services))
     existing = {draft.name: markdown.render(draft) for draft in plan.kept}
     changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
     await step(publish.require_place, services, plan.request.feature)
