@@ -161,7 +161,8 @@ def measure(root: Path, client: Client, features: int, calls: int) -> None:
         "two hops": lambda n: client.knowledge.query(node=symbols[n], depth=2, limit=50),
         "path": lambda n: client.knowledge.query(node=names[n], to=names[n + 1]),
     }
-    from preread.graph.reading import EdgeFilter, Page, around
+    from preread.graph.reading import Page
+    from preread.graph.walks import EdgeFilter, around
 
     with closing(sqlite3.connect(root / ".project" / ".cache" / "index.db")) as database:
         counts = [

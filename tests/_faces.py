@@ -15,7 +15,7 @@ from _mcp_process import connect
 from conftest import run_cli
 from preread.builds.jobs import Caller, Jobs
 from preread.client import AsyncClient
-from preread.operations import REGISTRY, shared_state
+from preread.operations import REGISTRY, shared_state, states
 from preread.operations.registry import Context
 
 State = dict[str, Any]
@@ -47,9 +47,7 @@ async def answer(
     with anyio.fail_after(within):  # by default, a load on a busy machine
         async with Jobs() as jobs:
             context = Context(root, environ, jobs, Caller(None, report, times_out, ask), by=by)
-            return shared_state.dump(
-                await shared_state.perform(operations, context, given, "a test")
-            )
+            return states.dump(await shared_state.perform(operations, context, given, "a test"))
 
 
 @asynccontextmanager

@@ -216,7 +216,7 @@ def test_a_client_that_was_not_entered_and_names_that_do_not_exist_are_mistakes(
         preread.knowledge.nosuch  # noqa: B018
     with pytest.raises(TypeError, match="positional"):
         preread.show("a", "b", "c")
-    with pytest.raises(TypeError, match="twice"):
+    with pytest.raises(TypeError, match="multiple values"):
         preread.show("a", feature="b")
 
 

@@ -14,7 +14,7 @@ from conftest import child_environ
 from preread import check, facts
 from preread.dossier import fact_text
 from preread.errors import Cancelled, PrereadError
-from preread.facts import FoundFact
+from preread.facts import FoundFact, searching
 from preread.infra import db, sqlite
 
 FILES = {
@@ -290,7 +290,7 @@ def many(root: Path) -> Path:
 
 def test_a_search_ends_after_its_time(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(texts(many, "word1 word2", limit=50)) == 50
-    monkeypatch.setattr(facts, "SEARCH_SECONDS", 0.0)
+    monkeypatch.setattr(searching, "SEARCH_SECONDS", 0.0)
     with pytest.raises(PrereadError) as caught:
         search(many, "word1 word2")
     assert caught.value.code == "E_TIMEOUT"

@@ -15,7 +15,7 @@ from _faces import FACES, State, answer, face
 from conftest import Cli, git
 from preread import check, facts
 from preread.cli import graph_views
-from preread.graph import drawing, from_code, reading
+from preread.graph import drawing, from_code, reading, walks
 from preread.graph.model import Edge, Node
 from preread.graph.update import update
 from preread.infra import db
@@ -477,11 +477,11 @@ def test_a_walk_of_two_hops_and_a_path_are_those_of_networkx(tmp_path: Path, see
         )
         page = reading.Page(size)
         for start in range(size):
-            found = reading.around(connection, f"n{start}", [reading.EdgeFilter()] * 2, page)
+            found = walks.around(connection, f"n{start}", [walks.EdgeFilter()] * 2, page)
             far = nx.single_source_shortest_path_length(graph, start, cutoff=2)
             assert {node.id for node in found.nodes} == {f"n{node}" for node in far}
             end = chance.randrange(size)
-            way = reading.path(connection, f"n{start}", f"n{end}", reading.EdgeFilter(), page)
+            way = walks.path(connection, f"n{start}", f"n{end}", walks.EdgeFilter(), page)
             length = way and len(way.nodes) - 1
             reachable = nx.has_path(graph, start, end)
             assert length == (nx.shortest_path_length(graph, start, end) if reachable else None)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from _evidence_project import CALM
 from preread.errors import PrereadError
 from preread.gates.feature_names import DEVICES, MAX_LENGTH, is_feature, slug
-from preread.layout import BY_NAME, FILES, REQUIRED, Layout, feature_name, ticket_name
+from preread.layout import BY_NAME, FILES, REQUIRED, Layout
+from preread.names import feature_name, ticket_name
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from _evidence_project import commit, services, write
 from conftest import child_environ, git
 from preread import check, facts, fingerprint
 from preread.client import Client
+from preread.facts import indexing
 from preread.graph import update as graph
 from preread.infra import inotify
 from preread.layout import Layout
@@ -50,6 +51,7 @@ class Looks:
             update(*given)  # type: ignore[arg-type]
 
         patch.setattr(facts, "index", indexed)
+        patch.setattr(indexing, "index", indexed)
         patch.setattr(graph, "update", updated)
 
     def during(self, work: Callable[[], object]) -> tuple[int, int]:

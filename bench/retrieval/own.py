@@ -19,8 +19,8 @@ from preread.evidence import collect
 from preread.gates.feature_names import slug
 from preread.index import analysis, indexer, words
 from preread.infra import db
-from preread.layout import feature_name
 from preread.models import Request
+from preread.names import feature_name
 from preread.operations.registry import services_of
 from preread.ranking import fusion
 from preread.ranking.query import Query, query_of

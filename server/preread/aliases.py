@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from preread.gates import rules
-from preread.layout import Layout, feature_name
+from preread.layout import Layout
+from preread.names import feature_name
 
 
 class Resolved(NamedTuple):

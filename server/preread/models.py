@@ -37,7 +37,7 @@ class Ranked(Model):
     )
     symbols: tuple[str, ...] = Field(
         (),
-        description="For each range the names of its definitions; empty outside of all.",
+        description="For each range, the names of its definitions; empty outside of any.",
     )
 
 
@@ -49,7 +49,7 @@ class Finding(Model):
     section: str = Field(description="The heading of its section; a path for what is in one file.")
     text: str
     sources: tuple[str, ...]
-    score: float = Field(description="0 to 1; what scores least is cut first.")
+    score: float = Field(description="0 to 1; the lowest are cut first.")
     fence: tuple[str, ...] = Field((), description="Lines of code from the first source, whole.")
 
 
@@ -62,11 +62,11 @@ class Evidence(Model):
     tests: tuple[Ranked, ...] = ()
     docs: tuple[Ranked, ...] = Field((), description="Documents of the project.")
     findings: tuple[Finding, ...] = ()
-    total: int = Field(0, description="How many findings there are, also beyond a limit.")
+    total: int = Field(0, description="How many findings there are, including any beyond a limit.")
     thin: bool = Field(False, description="The project says next to nothing about the feature.")
     used: dict[str, str] = Field(
         default_factory=dict,
-        description="Digest of each ticket, knowledge file and report that went in.",
+        description="Digest of each ticket, knowledge file and report that was used.",
     )
     notes: tuple[str, ...] = Field((), description="What could not be read or was left out.")
 
@@ -324,7 +324,7 @@ def _ignore_delay(_fault: Fault) -> None:
 class Review(Protocol):
     """Returns the message that asks the model to correct its drafts; empty if there is none.
 
-    `in_own_run`: the model corrects in another run, so the message says where the drafts are.
+    `in_own_run`: the model corrects them in a run of its own, so the message says where they are.
     """
 
     def __call__(self, answers: Iterable[str], /, *, in_own_run: bool) -> str:

@@ -18,8 +18,9 @@ from preread.dossier.published import MARK, READY, Ready, digest
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
-from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout, feature_name
+from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout
 from preread.models import Manifest
+from preread.names import feature_name
 from preread.records import stale_hints
 from preread.services import Services
 

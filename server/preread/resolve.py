@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from preread.errors import PrereadError
-from preread.layout import Layout, feature_name, ticket_name
+from preread.layout import Layout
 from preread.models import LEVELS, Request
+from preread.names import feature_name, ticket_name
 from preread.services import Services
 from preread.settings import Level
 

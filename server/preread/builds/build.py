@@ -63,10 +63,10 @@ async def build(
     services.progress.say("reading the project's files", 0, 5)
     signature = await step(_project_signature, services)
     now = await step(versions.state, services, request)
-    again = await step(_published_before, services, request, stale, now) if stale else None
-    if again is not None:
+    restored = await step(_restore, services, request, stale, now) if stale else None
+    if restored is not None:
         passed_checks.note_computed(services, request.feature, signature)
-        return again
+        return restored
     may_draft = stale is None and request.level != "light"
     evidence = await step(collect, services, request, located=may_draft)
     if stale is None:
@@ -89,7 +89,7 @@ def _project_signature(services: Services) -> str:
     return signatures.of_project(services.tree)
 
 
-def _published_before(
+def _restore(
     services: Services, request: Request, stale: Published, now: State
 ) -> LoadReply | None:
     """Publish the stored generation for exactly this state of the project, if there is one."""
@@ -134,9 +134,9 @@ async def _offer(
 
 
 async def _early(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
-    """The reply to use until the model is done: a static dossier, or the published one.
+    """The reply to use until the model is done.
 
-    The published one if the model only adds files to it.
+    It is the published dossier if the model only adds files to it, otherwise a static one.
     """
     if plan.published is not None and plan.how == "extended":
         seconds = time.time() - started
@@ -233,10 +233,8 @@ async def _draft(
     services: Services, plan: Plan, evidence: Evidence, staging: Path, started: float
 ) -> Outcome:
     """Have the model draft its files; the cost of each run is recorded, however it ends."""
-    if not plan.to_draft or services.tree.failed:
-        return Outcome(
-            fault=manifests.why_incomplete(services)
-        )  # do not pay a model for partial evidence
+    if not plan.to_draft or services.tree.failed:  # do not pay a model for partial evidence
+        return Outcome(fault=manifests.why_incomplete(services))
     existing = {draft.name: markdown.render(draft) for draft in plan.kept}
     changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
     await step(publish.require_place, services, plan.request.feature)

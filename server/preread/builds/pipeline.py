@@ -14,8 +14,9 @@ from preread.builds.build_key import build_key
 from preread.dossier import published
 from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.infra import db
-from preread.layout import BY_NAME, REQUIRED, feature_name
+from preread.layout import BY_NAME, REQUIRED
 from preread.models import LoadReply, Request
+from preread.names import feature_name
 from preread.records import spending, stale_hints
 from preread.services import Services, step
 

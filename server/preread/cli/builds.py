@@ -70,7 +70,7 @@ def tail(feature: str | None, project: str, as_json: bool) -> Callable[[], int]:
 def _running(project: str, feature: str | None) -> "list[Live]":
     """The builds to follow. Raises E_NOT_FOUND."""
     from preread.errors import PrereadError
-    from preread.layout import feature_name
+    from preread.names import feature_name
     from preread.operations.registry import services_of
     from preread.records import live_builds
 

@@ -24,7 +24,7 @@ def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Send]:
         from preread.builds.jobs import Caller, Jobs
-        from preread.operations import REGISTRY, shared_state
+        from preread.operations import REGISTRY, shared_state, states
         from preread.operations.registry import Context
         from preread.unchanged import Unchanged
 
@@ -33,7 +33,7 @@ def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
 
             async def send(state: State) -> State:
                 done = await shared_state.perform(REGISTRY, context, state, "client")
-                return shared_state.dump(done)
+                return states.dump(done)
 
             yield send
 

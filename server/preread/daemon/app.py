@@ -23,7 +23,7 @@ from preread.daemon.peers import Peer, Refused, status_of
 from preread.daemon.rpc import Answer
 from preread.daemon.serving import Serving
 from preread.errors import PrereadError
-from preread.operations.shared_state import failure_of
+from preread.operations.states import failure_of
 
 NAMESPACE = "preread-namespace"  # the header
 

@@ -13,7 +13,7 @@ from preread.daemon.logins import Logins, Visitor, cookie_of
 from preread.daemon.peers import Peer, Refused
 from preread.daemon.tokens import Tokens
 from preread.errors import PrereadError
-from preread.operations.shared_state import failure_of
+from preread.operations.states import failure_of
 from preread.records import sessions
 
 Message = MutableMapping[str, Any]

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from preread.daemon.project_loop import done_in_time, no_room, silent
+from preread.daemon.project_loop import done_in_time, exhausted, silent
 
 T = TypeVar("T")
 MAX_LOOKUPS = 64  # at a time
@@ -35,7 +35,7 @@ class Lookups:
                 thread.start()
             except RuntimeError as error:
                 del self._running[folder]
-                raise no_room(folder, error) from error
+                raise exhausted(folder, error) from error
         answer: asyncio.Future[T] = asyncio.wrap_future(found)
         _retrieve(answer)  # a caller may leave before it is done
         if await done_in_time(answer):

@@ -45,7 +45,7 @@ def silent(folder: Path) -> PrereadError:
     )
 
 
-def no_room(folder: Path, error: OSError | RuntimeError) -> PrereadError:
+def exhausted(folder: Path, error: OSError | RuntimeError) -> PrereadError:
     """The error for a project for which the daemon can get no thread or descriptor."""
     why = (isinstance(error, OSError) and error.strerror) or str(error)
     return PrereadError(
@@ -127,7 +127,7 @@ class ProjectLoop:
             try:
                 self._thread = _Thread(self._notify)
             except (OSError, RuntimeError) as error:
-                raise no_room(self._root, error) from error
+                raise exhausted(self._root, error) from error
         return self._thread
 
     def _is_full(self) -> bool:

@@ -5,7 +5,8 @@ from typing import Any
 
 import anyio
 
-from preread.operations.shared_state import MAX_BATCH, PARALLEL
+from preread.operations.shared_state import PARALLEL
+from preread.operations.states import MAX_BATCH
 
 Json = Any
 Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]

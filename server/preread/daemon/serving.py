@@ -24,7 +24,7 @@ from preread.daemon.tokens import SCOPES, Scope, Tokens, includes
 from preread.errors import PrereadError
 from preread.mcp.http import Endpoint
 from preread.mcp.server import Handlers
-from preread.operations import REGISTRY, shared_state
+from preread.operations import REGISTRY, shared_state, states
 from preread.operations.registry import Context, Operation
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Serving:
         begun = time.monotonic()
         caller = Caller(None, _discard, times_out=True, takes_early_reply=True)
 
-        async def work(namespace: Namespace, jobs: Jobs) -> shared_state.State:
+        async def work(namespace: Namespace, jobs: Jobs) -> states.State:
             check_scope(peer, given)
             context = Context(
                 namespace.root, self.environ_of(peer), jobs, caller, namespace.reply_cache,
@@ -83,11 +83,11 @@ class Serving:
         try:
             done = await self.projects.run_for(peer, _namespace_of(given), wanted, work)
         except PrereadError as error:  # of the loop: a state's own errors are in the state
-            return {"version": 1, **given, "error": shared_state.failure_of(error)}
+            return {"version": 1, **given, "error": states.failure_of(error)}
         name = done.method if done.method in REGISTRY else UNKNOWN
         outcome = str(done.error["code"]) if done.error else "ok"
         self.metrics.count_call(name, outcome, time.monotonic() - begun)
-        return shared_state.dump(done)
+        return states.dump(done)
 
     async def endpoint(self, peer: Peer, root: Path) -> Endpoint:
         """The MCP endpoint of a namespace, for the peer's scope."""

@@ -18,7 +18,7 @@ from preread.daemon.hub import Event, build_data
 from preread.daemon.peers import Peer, Refused
 from preread.daemon.projects import Namespace, Projects
 from preread.errors import PrereadError
-from preread.operations.shared_state import failure_of
+from preread.operations.states import failure_of
 
 PING_SECONDS = 15.0
 PARALLEL = 4  # calls of one socket that run at a time

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from pathlib import PurePosixPath
 
-from preread import layout
 from preread.errors import PrereadError
 from preread.gates import spans
 from preread.gates.spans import without_carriage_returns
+from preread.names import ticket_name
 from preread.project.tree import MAX_COMMIT, Tree
 from preread.reports import results
 
@@ -280,7 +280,7 @@ def _resolve_run(ref: Ref, tree: Tree) -> Span:
 def _parse_ticket(text: str) -> Ref | None:
     match = re.fullmatch(r"ticket:(\S+)", text)
     try:
-        return Ref("ticket", name=layout.ticket_name(match[1])) if match else None
+        return Ref("ticket", name=ticket_name(match[1])) if match else None
     except PrereadError:
         return None
 

@@ -7,8 +7,8 @@ from typing import Any
 from preread.gates import fence
 from preread.infra import prompt_injection
 from preread.models import LoadReply, Model
-from preread.operations import shared_state
-from preread.operations.shared_state import State
+from preread.operations import states
+from preread.operations.states import State
 
 # Fields with Preread's own text. Any other text of more than one word counts as quoted.
 OURS = frozenset(("next", "hint", "message", "warnings", "missing", "details", "doc"))
@@ -21,7 +21,7 @@ STATS = "stats"
 def dump(reply: Model) -> dict[str, Any]:
     """A reply as JSON data with its quoted texts between marks."""
     if isinstance(reply, State):
-        return _state(shared_state.dump(reply))
+        return _state(states.dump(reply))
     data = reply.model_dump(mode="json", exclude_none=True)
     if isinstance(reply, LoadReply):
         return data | {DOSSIER: fence.block(data[DOSSIER])} if data.get(DOSSIER) else data

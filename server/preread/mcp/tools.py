@@ -14,7 +14,7 @@ from preread.models import Model
 from preread.operations import dispatch, schemas, shared_state, wording
 from preread.operations.arguments import parse
 from preread.operations.registry import Context, Operation
-from preread.operations.shared_state import State
+from preread.operations.states import State
 from preread.settings import Effect
 
 Arguments = Mapping[str, Any]

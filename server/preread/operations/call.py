@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import Field
 
 from preread.errors import PrereadError
-from preread.operations import REGISTRY, shared_state
+from preread.operations import REGISTRY, shared_state, states
 from preread.operations.registry import Context, Operation, RequestModel
-from preread.operations.shared_state import State
+from preread.operations.states import State
 
 STDIN = "-"
 
@@ -48,7 +48,7 @@ async def call(context: Context, request: CallRequest) -> CallReply:
         given = {"method": request.method, "params": _object("PARAMS", request.params)}
         given |= {"options": chosen} if chosen else {}
     state = await shared_state.perform(REGISTRY, context, given, "call")
-    return CallReply.model_validate(shared_state.dump(state))
+    return CallReply.model_validate(states.dump(state))
 
 
 def _object(what: str, text: str) -> dict[str, Any]:

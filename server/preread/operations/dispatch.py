@@ -11,8 +11,8 @@ from pathlib import Path
 from preread import __version__, resolve
 from preread.errors import USAGE, PrereadError, from_os_error
 from preread.infra import atomic
-from preread.layout import feature_name
 from preread.models import Model
+from preread.names import feature_name
 from preread.operations import ALIASES
 from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import nearest

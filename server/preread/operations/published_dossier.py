@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from preread import aliases
 from preread.dossier import markdown, published
 from preread.errors import PrereadError
-from preread.layout import Layout, feature_name
+from preread.layout import Layout
 from preread.models import Draft, Fact, Manifest, Problem
+from preread.names import feature_name
 from preread.services import Services
 
 

@@ -8,11 +8,9 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
-from pydantic import ConfigDict, Field
 
 from preread import resolve
 from preread.errors import PrereadError
@@ -22,44 +20,22 @@ from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import parse
 from preread.operations.literature.records import MadeCall
 from preread.operations.registry import AnswerNeeded, Context, Operation, Preview
-from preread.records import audit, sessions
+from preread.operations.states import (
+    MAX_NESTING,
+    Options,
+    State,
+    dump,
+    fields_of,
+    is_nested_too_deep,
+    valid_parts,
+    with_outcome,
+)
+from preread.records import sessions
 
 TOOL = wording.TOOL
 PAGE = "page"
 CLIENT = "preread-client"  # what our Python client calls itself
-MAX_BATCH, PARALLEL, MAX_DEPTH = 50, 4, 8
-MAX_NESTING = 200  # levels of JSON; a reply that repeats a deeper value cannot be serialised
-
-
-class Options(Model):
-    """How a call is run."""
-
-    model_config = ConfigDict(
-        validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
-    )
-
-    timeout_ms: int | None = Field(None, ge=1, le=3_600_000)
-    dry_run: bool = False
-    namespace: str | None = None
-    limit: int | None = Field(None, ge=1, le=paging.MAX_LIMIT)
-    cursor: str | None = None
-    as_: Literal["reply", "tool_result"] = Field("reply", alias="as")
-
-
-class State(Model):
-    """A call and its outcome: the answer has `result` or `error` filled in."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    version: int = Field(1, ge=1, le=1)
-    method: str = ""
-    params: dict[str, Any] = Field(default_factory=dict)
-    options: Options = Field(default_factory=Options)
-    result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    batch: list[dict[str, Any]] | None = Field(None, max_length=MAX_BATCH)
-    then: dict[str, Any] | None = None
+PARALLEL, MAX_DEPTH = 4, 8
 
 
 class Link(NamedTuple):
@@ -83,21 +59,21 @@ class Calls:
     ) -> State:
         """The state with its outcome. Raises only AnswerNeeded."""
         begun = time.monotonic()
-        if depth == 0 and _is_nested_too_deep(given):
+        if depth == 0 and is_nested_too_deep(given):
             method = given.get("method")
             error = PrereadError("E_USAGE", f"The JSON is nested more than {MAX_NESTING} deep.")
-            return _finished(_valid_parts({"method": method}), begun, error=error)
+            return with_outcome(valid_parts({"method": method}), begun, error=error)
         try:
             state = parse(State, given, TOOL)
         except PrereadError as error:
-            return _finished(_valid_parts(given), begun, error=error)
+            return with_outcome(valid_parts(given), begun, error=error)
         try:
             return await self._timed(state, begun, depth, link)
         except AnswerNeeded:
             raise
         except Exception as error:
             failure = dispatch.expected(self.context.start, self.face, error)
-            return _finished(state, begun, error=failure)
+            return with_outcome(state, begun, error=failure)
 
     async def _timed(self, state: State, begun: float, depth: int, link: Link | None) -> State:
         if depth > MAX_DEPTH:
@@ -123,7 +99,7 @@ class Calls:
         with anyio.move_on_after(seconds) as scope:
             done = await self._one(state, begun, place, link)
         if scope.cancelled_caught:
-            return _finished(state, begun, error=_timed_out([state.method], 1))
+            return with_outcome(state, begun, error=_timed_out([state.method], 1))
         if state.then is None:
             return done
         left = None if seconds is None else max(0.001, seconds - (time.monotonic() - begun))
@@ -168,7 +144,7 @@ class Calls:
         if unheard := _unheard(context):
             metadata["unheard"] = unheard
         done = state.model_copy(update={"method": operation.name, "metadata": metadata})
-        return _finished(done, begun, result=result)
+        return with_outcome(done, begun, result=result)
 
     async def _batch(
         self,
@@ -193,12 +169,12 @@ class Calls:
         names = [str(given.get("method", "batch")) for given in batch]
         missing = [name for name, one in zip(names, answers, strict=True) if one is None]
         finished = [
-            one or _finished(_valid_parts(given), begun, error=_timed_out([name], 1))
+            one or with_outcome(valid_parts(given), begun, error=_timed_out([name], 1))
             for name, given, one in zip(names, batch, answers, strict=True)
         ]
         dumped = [dump(one) for one in finished]
         error = _timed_out(missing, len(batch)) if missing else None
-        return _finished(state.model_copy(update={"batch": dumped}), begun, error=error)
+        return with_outcome(state.model_copy(update={"batch": dumped}), begun, error=error)
 
     async def _then(
         self, done: State, following: dict[str, Any], seconds: float | None, depth: int, place: int
@@ -262,45 +238,6 @@ def _words(context: Context, face: str) -> wording.Face:
     return "tools" if face == "mcp" and context.by != f"mcp:{CLIENT}" else "states"
 
 
-def dump(state: State) -> dict[str, Any]:
-    """A state as JSON data: what the caller sent, and its outcome."""
-    try:
-        data = _dumped(state)
-    except UnicodeEncodeError:  # names of fields come from outside
-        named = {name: _with_text_names(getattr(state, name)) for name in state.model_fields_set}
-        data = _dumped(state.model_copy(update=named))
-    return {"version": state.version, "method": state.method} | data
-
-
-def _dumped(state: State) -> dict[str, Any]:
-    return state.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
-
-
-def _with_text_names(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """JSON data whose names have `?` for each half of a surrogate pair."""
-    if isinstance(value, dict):
-        names = (str(name).encode("utf-8", "replace").decode() for name in value)
-        return dict(zip(names, map(_with_text_names, value.values()), strict=True))
-    return [*map(_with_text_names, value)] if isinstance(value, list) else value
-
-
-def fields_of(error: PrereadError) -> dict[str, Any]:
-    """An error as JSON data."""
-    return {
-        "code": error.code,
-        "jsonrpc": error.jsonrpc,
-        "message": error.message,
-        "hint": error.hint,
-        "details": error.details,
-    }
-
-
-def failure_of(error: PrereadError) -> dict[str, Any]:
-    """An error as JSON data, with hints in the form of states."""
-    found: dict[str, Any] = wording.reply_for("states", fields_of(error))
-    return found
-
-
 def _unheard(context: Context) -> int:
     """How many unread messages of other sessions an agent has."""
     if not context.is_agent:
@@ -320,26 +257,6 @@ async def _preview(context: Context, operation: Operation, request: Model) -> Pr
             "Leave `dry_run` out.",
         )
     return await operation.preview(context, request)
-
-
-def _finished(
-    state: State,
-    begun: float,
-    *,
-    result: dict[str, Any] | None = None,
-    error: PrereadError | None = None,
-) -> State:
-    """A state with its outcome, when it ended, and how long it took."""
-    about = {
-        "request_id": state.metadata.get("request_id") or audit.new_id(),
-        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "duration_ms": round((time.monotonic() - begun) * 1000, 1),
-    }
-    failure = fields_of(error) if error is not None else None
-    if state.options.as_ == "tool_result":
-        result = {"success": failure is None, "content": result, "error": failure}
-    metadata = state.metadata | about
-    return state.model_copy(update={"result": result, "error": failure, "metadata": metadata})
 
 
 def _page(
@@ -368,29 +285,4 @@ def _timed_out(missing: list[str], calls: int) -> PrereadError:
         f"{len(missing)} of {calls} calls had not finished at the time-out: {', '.join(missing)}.",
         "Raise `options.timeout_ms`, or ask for less.",
         {"missing": missing},
-    )
-
-
-def _is_nested_too_deep(value: object) -> bool:
-    level: list[object] = [value]
-    for _ in range(MAX_NESTING):
-        level = [inner for outer in level for inner in _children(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _children(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
-def _valid_parts(given: Mapping[str, Any]) -> State:
-    """The valid parts of a state that cannot be run, for its error."""
-    method, params, metadata = given.get("method"), given.get("params"), given.get("metadata")
-    return State(
-        method=method if isinstance(method, str) else "",
-        params=params if isinstance(params, dict) else {},
-        metadata=metadata if isinstance(metadata, dict) else {},
     )

@@ -137,7 +137,7 @@ def update(
 
 
 def known(layout: Layout, me: Identity) -> tuple[Session, list[Session]]:
-    """Like `update`, where nothing can be written: other sessions do not see a new one."""
+    """What `update` returns, for where nothing can be written: others do not see a new session."""
     found = {one.id: one for one in live_sessions(layout)}
     now = time.time()
     mine = found.pop(me.id, None) or Session(id=me.id, name=me.name, since=now, seen=now)
@@ -320,7 +320,7 @@ def _named(sessions: list[Session], name: str) -> Session:
         known = ", ".join(f"{one.id} ({one.name})" for one in found or sessions)
         raise PrereadError(
             "E_NOT_FOUND",
-            f"No single session is called {name[:80]!a}. Here are: {known}.",
+            f"{name[:80]!a} does not name exactly one session. There are: {known}.",
             "`preread who` lists them.",
         )
     return found[0]

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from preread.builds.job import Job
 from preread.errors import PrereadError
-from preread.layout import feature_name
 from preread.models import Model
+from preread.names import feature_name
 from preread.operations.registry import (
     FEATURE,
     Context,

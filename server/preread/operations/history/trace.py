@@ -7,8 +7,8 @@ from pydantic import Field
 
 from preread.dossier import sources
 from preread.errors import PrereadError
-from preread.layout import feature_name
 from preread.models import Model
+from preread.names import feature_name
 from preread.operations.history import blame
 from preread.operations.history.blame import Blamed
 from preread.operations.registry import Context, Operation, RequestModel, in_thread

@@ -9,7 +9,8 @@ from pydantic import Field
 from preread.errors import PrereadError
 from preread.graph import drawing
 from preread.graph.model import Edge, Node
-from preread.graph.reading import ABOUT_FEATURE, Page, Subgraph, around
+from preread.graph.reading import Page, Subgraph
+from preread.graph.walks import ABOUT_FEATURE, around
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.models import Model

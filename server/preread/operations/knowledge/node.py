@@ -6,7 +6,8 @@ from collections import Counter
 from pydantic import Field
 
 from preread.graph.model import Edge, Node
-from preread.graph.reading import EdgeFilter, Page, around
+from preread.graph.reading import Page
+from preread.graph.walks import EdgeFilter, around
 from preread.models import Model
 from preread.operations.knowledge import reading
 from preread.operations.registry import Context, Operation, RequestModel, in_thread

@@ -6,17 +6,8 @@ from pydantic import Field
 
 from preread.errors import PrereadError
 from preread.graph.model import Edge, EdgeKind, Node, NodeKind
-from preread.graph.reading import (
-    MAX_VISITED,
-    Direction,
-    EdgeFilter,
-    Page,
-    Subgraph,
-    around,
-    listed,
-    path,
-    related,
-)
+from preread.graph.reading import MAX_VISITED, Page, Subgraph, listed, related
+from preread.graph.walks import Direction, EdgeFilter, around, path
 from preread.models import Model
 from preread.operations.knowledge import reading
 from preread.operations.paging import Window

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from preread.layout import feature_name
 from preread.models import Model
+from preread.names import feature_name
 from preread.operations.registry import Context, Preview, RequestModel, in_thread
 from preread.records import sessions
 from preread.records.sessions import Identity, Session

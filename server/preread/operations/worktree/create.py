@@ -6,8 +6,8 @@ from pydantic import Field
 
 from preread.errors import PrereadError
 from preread.infra.secrets import is_env_file
-from preread.layout import feature_name
 from preread.models import Model
+from preread.names import feature_name
 from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
 from preread.services import Services
 from preread.worktrees import create, records

@@ -1,0 +1,6 @@
+"""The fact index: full-text search of all dossiers, the project's knowledge and a person's own."""
+
+from preread.facts.indexing import folders, forget, index, mismatched
+from preread.facts.searching import FoundFact, Wanted, search
+
+__all__ = ["FoundFact", "Wanted", "folders", "forget", "index", "mismatched", "search"]
