@@ -158,8 +158,10 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
         if listen.http:
             found.tcp = _tcp(listen.host, listen.port)
     except (OSError, OverflowError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or str(error)
         hint = "Another port: --port 0. Only the sockets: --socket."
-        raise PrereadError("E_DAEMON", f"It cannot listen: {error}.", hint) from error
+        message = f"It cannot listen on {listen.host}, port {listen.port}: {why.lower()}."
+        raise PrereadError("E_DAEMON", message, hint) from error
     try:
         if listen.sockets:
             found.http = _unix(paths.http_socket(environ))
@@ -172,6 +174,8 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
 
 
 def _check_reach(environ: Mapping[str, str], host: str) -> None:
+    if not host:  # like an unset variable; the system would take it for every address
+        raise PrereadError("E_DAEMON", "The host is empty.", "Every address: --host 0.0.0.0.")
     if host not in LOOPBACK and all(one.is_expired for one in Tokens(environ).all()):
         raise PrereadError(
             "E_DAEMON",
@@ -203,10 +207,21 @@ def given(environ: Mapping[str, str]) -> Sockets | None:
     """The sockets that a service manager opened for this process, if it did. Raises E_DAEMON."""
     if environ.get("LISTEN_PID") != str(os.getpid()):
         return None
+    try:
+        return _taken(environ, int(environ.get("LISTEN_FDS", "")))
+    except (OSError, ValueError) as error:
+        message = f"The service manager's sockets cannot be used: {error}."
+        hint = "`preread serve --install` writes units with the sockets that it takes."
+        raise PrereadError("E_DAEMON", message, hint) from error
+
+
+def _taken(environ: Mapping[str, str], count: int) -> Sockets:
     found = Sockets()
-    for number in range(FIRST_GIVEN, FIRST_GIVEN + int(environ.get("LISTEN_FDS", "0"))):
+    for number in range(FIRST_GIVEN, FIRST_GIVEN + count):
         one = socket.socket(fileno=number)
         one.setblocking(False)
+        if not one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            raise ValueError(f"descriptor {number} does not listen for connections")
         if one.family != socket.AF_UNIX:
             found.tcp = one
             _check_reach(environ, one.getsockname()[0])
@@ -214,6 +229,8 @@ def given(environ: Mapping[str, str]) -> Sockets | None:
             found.http = one
         else:
             found.lines = one
+    if found == Sockets():
+        raise ValueError("LISTEN_FDS counts none")
     return found
 
 
