@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -17,7 +18,7 @@ from preread import __version__
 from preread.daemon import rpc as json_rpc
 from preread.daemon import stream
 from preread.daemon.calls import calls_of
-from preread.daemon.guard import METADATA, Peer, Refused, origin_of, status_of
+from preread.daemon.guard import HTTP_STATUS, METADATA, Peer, Refused, origin_of, status_of
 from preread.daemon.page import routes as pages
 from preread.daemon.rpc import Answer
 from preread.daemon.serving import Serving
@@ -25,6 +26,7 @@ from preread.errors import PrereadError
 from preread.operations.shared_state import failure_of
 
 NAMESPACE = "preread-namespace"  # the header
+WHERE = "Calls: POST /operation, /rpc or /mcp. Events: GET /stream. See docs/daemon.md."
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
@@ -43,7 +45,10 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 def app(serving: Serving) -> Starlette:
-    errors = {Refused: _refused, PrereadError: _failed, ClientDisconnect: _gone}
+    errors = {
+        Refused: _refused, PrereadError: _failed, ClientDisconnect: _gone,
+        HTTPException: _unmatched,
+    }  # fmt: skip
     return Starlette(routes=routes(serving), exception_handlers=errors)  # type: ignore[arg-type]
 
 
@@ -155,20 +160,22 @@ def peer_of(connection: HTTPConnection) -> Peer:
 
 
 def named(connection: HTTPConnection) -> str:
-    """The namespace of a request; `?namespace=` is for web pages, which cannot set headers."""
-    return connection.headers.get(NAMESPACE) or connection.query_params.get("namespace", "")
+    """The namespace of a request; `?namespace=` is for web pages, which cannot set headers.
+
+    Raises Refused.
+    """
+    found = connection.headers.getlist(NAMESPACE)
+    if len(found) > 1:
+        raise Refused(400, f"There is more than one header {NAMESPACE}.")
+    return found[0] if found and found[0] else connection.query_params.get("namespace", "")
 
 
 async def body_of(request: Request) -> Any:  # noqa: ANN401 - any JSON
     """The JSON of a body. Raises Refused."""
     try:
-        return json.loads(await request.body(), parse_constant=_no_constant)
+        return json.loads(await request.body(), parse_constant=stream.no_constant)
     except (ValueError, RecursionError) as error:
         raise Refused(400, f"The body is not valid JSON: {str(error)[:100]}.") from error
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not valid JSON")
 
 
 def reply(data: object, status: int = 200, **headers: str) -> Response:
@@ -187,6 +194,13 @@ async def _refused(_request: Request, error: Refused) -> Response:
 
 async def _failed(_request: HTTPConnection, error: PrereadError) -> Response:
     return reply({"error": failure_of(error)}, status_of(error.code))
+
+
+async def _unmatched(_request: HTTPConnection, error: HTTPException) -> Response:
+    """An unknown path, or one that has another method."""
+    code = HTTP_STATUS.get(error.status_code, "E_USAGE")
+    failure = failure_of(PrereadError(code, f"{error.detail}.", WHERE))
+    return reply({"error": failure}, error.status_code, **dict(error.headers or {}))
 
 
 async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
