@@ -205,7 +205,8 @@ def test_what_the_page_sends_has_a_policy_and_its_libraries_are_those_of_their_p
         running.ask("GET", "/static/page.css"),
     ]
     assert [answer.status for answer in answers] == [401, 200, 404, 200]
-    assert "<p>Build it: `preread load nosuch`</p>" in answers[2].body.decode()
+    assert "<p>Build it: <code>preread load nosuch</code></p>" in answers[2].body.decode()
+    assert f'<a href="/">The dossiers of {root.name}</a>' in answers[2].body.decode()
     for answer in answers:
         assert HEADERS.items() <= {k.lower(): v for k, v in answer.headers.items()}.items()
     for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/", "/static/vendor"):
@@ -332,6 +333,33 @@ def test_messages_appear_as_they_are_said(visitor: Page, running: Daemon, root: 
     assert run_cli("say", "<b>the kettle</b> boils \u202eyenom", cwd=root, env=OFF).status == 0
     first = visitor.locator("#messages li").first
     expect(first).to_contain_text("<b>the kettle</b> boils ⟨U+202E⟩yenom")
+
+
+def test_dossiers_are_shown_as_they_change(visitor: Page, running: Daemon, root: Path) -> None:
+    def following(path: str) -> None:
+        with visitor.expect_response("**/stream*"):
+            visitor.goto(f"{running.url}{path}")
+
+    following("/")
+    visitor.get_by_role("link", name="checkout").focus()
+    visitor.evaluate("window.isSame = true")
+    assert run_cli("load", "kettle", "--description", "cart", cwd=root, env=OFF).status == 0
+    row = visitor.get_by_role("row", name=re.compile("^kettle"))
+    expect(row).to_contain_text("fresh")
+    expect(visitor.get_by_role("link", name="checkout")).to_be_focused()
+    assert visitor.evaluate("window.isSame"), "the page was not loaded again"
+    following("/dossier/kettle")
+    summary = visitor.get_by_role("status")
+    assert summary.text_content() == ""
+    written = root / ".project" / "context" / "kettle" / "summary.md"
+    written.write_text(f"{written.read_text()}\n## By hand\n- it whistles\n")
+    expect(summary).to_contain_text("This dossier has changed.")
+    expect(visitor.locator("li.fact", has_text="whistles")).to_have_count(0)
+    summary.get_by_role("link").click()
+    expect(visitor.locator("li.fact", has_text="whistles")).to_be_visible()
+    following("/")
+    assert run_cli("remove", "kettle", cwd=root, env=OFF).status == 0
+    expect(row).to_have_count(0)
 
 
 def test_a_build_is_followed_live_and_cancelled_by_who_may(
