@@ -395,6 +395,26 @@ def test_a_build_is_followed_live_and_cancelled_by_who_may(
     assert complaints == []
 
 
+def test_a_build_that_ended_says_why(
+    visitor: Page, running: Daemon, root: Path, model: MessagesAPI, claude: Path
+) -> None:
+    read = tool("Read", file_path=str(root / "api" / "shop" / "cart.py"))
+    model.play([[read], Hang()])
+    token = running.token("write", "--namespace", str(root))
+    load = {"method": "load", "params": {"feature": "cart", "level": "standard", "force": True}}
+    visitor.goto(f"{running.url}/builds")
+    expect(visitor.get_by_text("No build runs")).to_be_visible()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(running.operation, load, token)
+        build = visitor.get_by_role("article", name="cart")
+        expect(build.get_by_role("log")).to_contain_text("reads api/shop/cart.py")
+        running.operation({"method": "builds.cancel", "params": {"feature": "cart"}}, token)
+        assert answer.result(60)["error"]["code"] == "E_CANCELLED"
+    expect(build.locator(".about")).to_have_text("failed The build was cancelled.")
+    expect(build.get_by_role("progressbar")).to_have_count(0)
+    assert axe(visitor) == []
+
+
 @pytest.mark.parametrize("window", WINDOWS)
 def test_every_view_is_accessible_and_fits_its_window(
     chromium: Browser, running: Daemon, root: Path, complaints: list[str], window: str
