@@ -655,6 +655,18 @@ def test_a_long_log_is_set_aside_when_a_daemon_starts(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "preread").iterdir()] == ["daemon.lock"]
 
 
+def test_a_log_that_cannot_be_written_does_not_end_the_daemon(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
+    log = Path(paths.log(environ))
+    log.parent.mkdir(parents=True)
+    log.symlink_to("/dev/full")
+    assert run_cli("serve", "--detach", "--socket", cwd=tmp_path, env=environ).status == 0
+    found = service.status(environ)
+    assert found is not None
+    assert found.answers
+    assert run_cli("serve", "stop", cwd=tmp_path, env=environ).status == 0
+
+
 def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "preread").symlink_to("elsewhere")

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from preread import __version__
 from preread.daemon import paths, relays
 from preread.daemon.app import app
 from preread.daemon.guard import MAX_BODY, MAX_HEAD, App, SocketGuard, TcpGuard
+from preread.daemon.log import Log
 from preread.daemon.page.routes import is_page
 from preread.daemon.protocol import BoundedListener, BoundedProtocol, BoundedWebSocket
 from preread.daemon.service import alone
@@ -84,7 +85,7 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
     check_certificate(listen)
     issuer = _issuer(listen)
     _allow_descriptors()
-    with alone(environ):
+    with alone(environ), redirect_stderr(Log(sys.stderr)):
         found = given(environ) or opened(environ, listen)
         port = found.tcp.getsockname()[1] if found.tcp else 0
         address = listen.address(port) if port else paths.http_socket(environ)
