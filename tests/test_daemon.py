@@ -438,6 +438,29 @@ def test_what_is_too_long_or_no_http_is_refused_and_the_daemon_goes_on(
     assert running.ask("GET", "/health").status == 200
 
 
+def test_an_unknown_path_or_method_is_an_error_in_json_like_every_other(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    for method, path, status, code in (
+        ("GET", "/operation", 405, "E_USAGE"),
+        ("GET", "/operations", 404, "E_NOT_FOUND"),
+        ("POST", "/static/page.css", 405, "E_USAGE"),
+    ):
+        answer = running.ask(method, path, token=tokens["read"])
+        assert (answer.status, answer.json["error"]["code"]) == (status, code)
+        assert "POST /operation" in answer.json["error"]["hint"]
+        assert ("allow" in {name.lower() for name in answer.headers}) == (status == 405)
+
+
+def test_one_request_names_one_namespace(running: Daemon, tokens: dict[str, str]) -> None:
+    head = f"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\nContent-Length: 2\r\n"
+    head += f"Authorization: Bearer {tokens['read']}\r\nConnection: close\r\n"
+    head += 2 * "Preread-Namespace: /a\r\n"
+    answer = running.raw(f"{head}\r\n[]".encode())
+    assert b" 400 " in answer
+    assert b"more than one header preread-namespace" in answer
+
+
 def test_who_goes_away_or_is_refused_leaves_no_fault_in_the_log(tmp_path: Path) -> None:
     root = tmp_path / "project"
     (root / ".project").mkdir(parents=True)
@@ -626,9 +649,22 @@ def test_a_long_log_is_set_aside_when_a_daemon_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         failed = run_cli("serve", "--detach", "--port", port, cwd=tmp_path, env=environ)
-    assert (failed.status, "cannot listen" in failed.err) == (1, True)
+    assert failed.status == 1
+    assert f"cannot listen on 127.0.0.1, port {port}: address already in use" in failed.err
     assert "process" not in failed.err, "that was an earlier daemon"
     assert [path.name for path in (tmp_path / "preread").iterdir()] == ["daemon.lock"]
+
+
+def test_a_log_that_cannot_be_written_does_not_end_the_daemon(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
+    log = Path(paths.log(environ))
+    log.parent.mkdir(parents=True)
+    log.symlink_to("/dev/full")
+    assert run_cli("serve", "--detach", "--socket", cwd=tmp_path, env=environ).status == 0
+    found = service.status(environ)
+    assert found is not None
+    assert found.answers
+    assert run_cli("serve", "stop", cwd=tmp_path, env=environ).status == 0
 
 
 def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
@@ -680,6 +716,50 @@ def test_a_service_managers_socket_that_others_can_reach_needs_a_token(tmp_path:
         )
         os.close(copy)
     assert (done.returncode, "preread token new" in done.stderr) == (1, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("count", "why"),
+    [
+        ("1", "descriptor 3 does not listen"),
+        ("2", "Socket operation on non-socket"),
+        ("0", "counts none"),
+        ("many", "invalid literal"),
+    ],
+)
+def test_a_service_manager_that_gives_no_listening_sockets_is_told_so(
+    tmp_path: Path, count: str, why: str
+) -> None:
+    env = child_environ({"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF})
+    listening = socket.create_server(("127.0.0.1", 0))
+    with socket.socket(type=socket.SOCK_DGRAM) as other, listening as one:
+        copies = [fcntl.fcntl(found, fcntl.F_DUPFD, 50) for found in (other, one)]
+        first = copies[0] if count == "1" else copies[1]
+        given = f'exec "$@" 3<&{first} 4</dev/null'
+        script = f"export LISTEN_FDS={count} LISTEN_PID=$$; {given}"
+        program = ["bash", "-c", script, "bash", sys.executable, "-m", "preread", "serve"]
+        done = subprocess.run(
+            program, env=env, pass_fds=copies, capture_output=True, text=True, timeout=60
+        )
+        for copy in copies:
+            os.close(copy)
+    assert done.returncode == 1
+    assert "E_DAEMON: The service manager's sockets cannot be used: " in done.stderr
+    assert why in done.stderr
+
+
+def test_an_empty_host_is_not_every_address(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
+    Tokens(child_environ(env)).new("read")
+    done = run_cli("serve", "--host", "", "--port", "0", cwd=tmp_path, env=env)
+    assert (done.status, "The host is empty" in done.err) == (1, True)
+
+
+def test_without_a_runtime_folder_the_error_names_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "ended").write_text("")
+    env = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "ended"), **OFF}
+    done = run_cli("serve", "--port", "0", cwd=tmp_path, env=env)
+    assert (done.status, "Set XDG_RUNTIME_DIR" in done.err) == (1, True)
 
 
 def test_who_is_served_elsewhere_may_use_the_address_and_no_other_name(tmp_path: Path) -> None:

@@ -163,13 +163,44 @@ def test_a_file_that_is_no_settings_file_stays_as_it_is(
         assert '"preread"' in done.err  # what to add by hand
 
 
-def test_a_toml_file_with_an_error_stays_as_it_is(home: Path, project: Path, cli: Cli) -> None:
+@pytest.mark.parametrize("text", ["model = \n", "[[mcp_servers]]\na = 1\n", "mcp_servers = 5\n"])
+def test_a_toml_file_with_an_error_stays_as_it_is(
+    text: str, home: Path, project: Path, cli: Cli
+) -> None:
     place = home / ".codex" / "config.toml"
     place.parent.mkdir()
-    place.write_text("model = \n")
-    done = cli("mcp", "install", "codex", cwd=project)
-    assert (done.status, place.read_text()) == (1, "model = \n")
-    assert "[mcp_servers.preread]" in done.err
+    place.write_text(text)
+    for undo in ((), ("--undo",)):
+        done = cli("mcp", "install", "codex", *undo, cwd=project)
+        assert (done.status, place.read_text()) == (1, text)
+        assert "[mcp_servers.preread]" in done.err
+
+
+def test_a_file_of_a_windows_editor_comes_back_byte_for_byte(
+    home: Path, project: Path, cli: Cli
+) -> None:
+    for client, name, text in (
+        ("codex", ".codex/config.toml", '\ufeffmodel = "a"\r\n\r\n[mcp_servers.x]\r\na = 1\r\n'),
+        ("codex", ".codex/config.toml", '\ufeffmodel = "a"\r\n'),
+        ("gemini", ".gemini/settings.json", '\ufeff{\r\n  "a": 1,\r\n}\r\n'),
+    ):
+        place = home / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(text.encode())
+        for state in ("added", "unchanged"):
+            assert cli("mcp", "install", client, "--json", cwd=project).json["state"] == state
+        assert cli("mcp", "install", client, "--undo", cwd=project).status == 0
+        assert place.read_bytes() == text.encode()
+
+
+def test_an_entry_that_an_editor_has_formatted_is_updated(
+    home: Path, project: Path, cli: Cli
+) -> None:
+    place = project / ".cursor" / "mcp.json"
+    place.parent.mkdir()
+    place.write_text('{"mcpServers": {"preread": {"command": "/old", /* mine */ "args": [],},},}')
+    assert cli("mcp", "install", "cursor", "--json", cwd=project).json["state"] == "changed"
+    assert command(place, "cursor")[1] == "mcp"
 
 
 def test_a_link_is_followed_in_a_persons_folder_and_refused_out_of_a_project(

@@ -205,7 +205,8 @@ def test_what_the_page_sends_has_a_policy_and_its_libraries_are_those_of_their_p
         running.ask("GET", "/static/page.css"),
     ]
     assert [answer.status for answer in answers] == [401, 200, 404, 200]
-    assert "<p>Build it: `preread load nosuch`</p>" in answers[2].body.decode()
+    assert "<p>Build it: <code>preread load nosuch</code></p>" in answers[2].body.decode()
+    assert f'<a href="/">The dossiers of {root.name}</a>' in answers[2].body.decode()
     for answer in answers:
         assert HEADERS.items() <= {k.lower(): v for k, v in answer.headers.items()}.items()
     for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/", "/static/vendor"):
@@ -334,6 +335,33 @@ def test_messages_appear_as_they_are_said(visitor: Page, running: Daemon, root: 
     expect(first).to_contain_text("<b>the kettle</b> boils ⟨U+202E⟩yenom")
 
 
+def test_dossiers_are_shown_as_they_change(visitor: Page, running: Daemon, root: Path) -> None:
+    def following(path: str) -> None:
+        with visitor.expect_response("**/stream*"):
+            visitor.goto(f"{running.url}{path}")
+
+    following("/")
+    visitor.get_by_role("link", name="checkout").focus()
+    visitor.evaluate("window.isSame = true")
+    assert run_cli("load", "kettle", "--description", "cart", cwd=root, env=OFF).status == 0
+    row = visitor.get_by_role("row", name=re.compile("^kettle"))
+    expect(row).to_contain_text("fresh")
+    expect(visitor.get_by_role("link", name="checkout")).to_be_focused()
+    assert visitor.evaluate("window.isSame"), "the page was not loaded again"
+    following("/dossier/kettle")
+    summary = visitor.get_by_role("status")
+    assert summary.text_content() == ""
+    written = root / ".project" / "context" / "kettle" / "summary.md"
+    written.write_text(f"{written.read_text()}\n## By hand\n- it whistles\n")
+    expect(summary).to_contain_text("This dossier has changed.")
+    expect(visitor.locator("li.fact", has_text="whistles")).to_have_count(0)
+    summary.get_by_role("link").click()
+    expect(visitor.locator("li.fact", has_text="whistles")).to_be_visible()
+    following("/")
+    assert run_cli("remove", "kettle", cwd=root, env=OFF).status == 0
+    expect(row).to_have_count(0)
+
+
 def test_a_build_is_followed_live_and_cancelled_by_who_may(
     chromium: Browser, running: Daemon, root: Path, model: MessagesAPI, claude: Path,
     complaints: list[str],
@@ -365,6 +393,26 @@ def test_a_build_is_followed_live_and_cancelled_by_who_may(
     assert running.ask("POST", "/cancel/cart", b"", **write, **own).status == 404
     page.context.close()
     assert complaints == []
+
+
+def test_a_build_that_ended_says_why(
+    visitor: Page, running: Daemon, root: Path, model: MessagesAPI, claude: Path
+) -> None:
+    read = tool("Read", file_path=str(root / "api" / "shop" / "cart.py"))
+    model.play([[read], Hang()])
+    token = running.token("write", "--namespace", str(root))
+    load = {"method": "load", "params": {"feature": "cart", "level": "standard", "force": True}}
+    visitor.goto(f"{running.url}/builds")
+    expect(visitor.get_by_text("No build runs")).to_be_visible()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(running.operation, load, token)
+        build = visitor.get_by_role("article", name="cart")
+        expect(build.get_by_role("log")).to_contain_text("reads api/shop/cart.py")
+        running.operation({"method": "builds.cancel", "params": {"feature": "cart"}}, token)
+        assert answer.result(60)["error"]["code"] == "E_CANCELLED"
+    expect(build.locator(".about")).to_have_text("failed The build was cancelled.")
+    expect(build.get_by_role("progressbar")).to_have_count(0)
+    assert axe(visitor) == []
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -129,7 +129,8 @@ def test_builds_messages_and_dossiers_are_told_as_they_happen(
         assert "tea" not in json.dumps(heard)
 
 
-def test_a_socket_answers_states_and_json_rpc(running: Daemon, root: Path) -> None:
+@pytest.mark.parametrize("text", ["{", '{"jsonrpc": "2.0", "id": NaN, "method": "config.ops"}'])
+def test_a_socket_answers_states_and_json_rpc(running: Daemon, root: Path, text: str) -> None:
     with socket(running, root, shared_token()) as wire:
         state = ask(wire, {"method": "context.status", "metadata": {"request_id": "r"}})
         assert state["metadata"]["request_id"] == "r"
@@ -137,7 +138,7 @@ def test_a_socket_answers_states_and_json_rpc(running: Daemon, root: Path) -> No
         assert ask(wire, rpc)["id"] == 4
         assert len(ask(wire, [rpc, rpc])) == 2
         assert ask(wire, 7)["error"]["code"] == -32600
-        wire.send("{")
+        wire.send(text)
         with pytest.raises(ConnectionClosed) as closed:
             ask(wire, rpc)
         assert closed.value.rcvd is not None

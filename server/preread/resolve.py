@@ -21,7 +21,8 @@ def find_root(start: Path) -> Path:
     try:
         start = start.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        message = f"{start} cannot be opened: {error}."
+        why = (isinstance(error, OSError) and error.strerror) or str(error)
+        message = f"{start} cannot be opened: {why.lower()}."
         raise PrereadError("E_PROJECT_DIR", message, hint) from error
     if not start.is_dir():
         raise PrereadError("E_PROJECT_DIR", f"{start} is not a folder.", hint)

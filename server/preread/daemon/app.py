@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -19,13 +20,14 @@ from preread.daemon import stream
 from preread.daemon.calls import calls_of
 from preread.daemon.guard import METADATA, origin_of
 from preread.daemon.page import routes as pages
-from preread.daemon.peers import Peer, Refused, status_of
+from preread.daemon.peers import CODE_OF_STATUS, Peer, Refused, status_of
 from preread.daemon.rpc import Answer
 from preread.daemon.serving import Serving
 from preread.errors import PrereadError
 from preread.operations.states import failure_of
 
 NAMESPACE = "preread-namespace"  # the header
+WHERE = "Calls: POST /operation, /rpc or /mcp. Events: GET /stream. See docs/daemon.md."
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
@@ -44,7 +46,10 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 def app(serving: Serving) -> Starlette:
-    errors = {Refused: _refused, PrereadError: _failed, ClientDisconnect: _gone}
+    errors = {
+        Refused: _refused, PrereadError: _failed, ClientDisconnect: _gone,
+        HTTPException: _unmatched,
+    }  # fmt: skip
     return Starlette(routes=routes(serving), exception_handlers=errors)  # type: ignore[arg-type]
 
 
@@ -159,20 +164,22 @@ def peer_of(connection: HTTPConnection) -> Peer:
 
 
 def namespace_of(connection: HTTPConnection) -> str:
-    """The namespace of a request; `?namespace=` is for web pages, which cannot set headers."""
-    return connection.headers.get(NAMESPACE) or connection.query_params.get("namespace", "")
+    """The namespace of a request; `?namespace=` is for web pages, which cannot set headers.
+
+    Raises Refused.
+    """
+    found = connection.headers.getlist(NAMESPACE)
+    if len(found) > 1:
+        raise Refused(400, f"There is more than one header {NAMESPACE}.")
+    return found[0] if found and found[0] else connection.query_params.get("namespace", "")
 
 
 async def body_of(request: Request) -> Any:  # noqa: ANN401 - any JSON
     """The JSON of a body. Raises Refused."""
     try:
-        return json.loads(await request.body(), parse_constant=_no_constant)
+        return json.loads(await request.body(), parse_constant=stream.no_constant)
     except (ValueError, RecursionError) as error:
         raise Refused(400, f"The body is not valid JSON: {str(error)[:100]}.") from error
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not valid JSON")
 
 
 def reply(data: object, status: int = 200, **headers: str) -> Response:
@@ -191,6 +198,13 @@ async def _refused(_request: Request, error: Refused) -> Response:
 
 async def _failed(_request: HTTPConnection, error: PrereadError) -> Response:
     return reply({"error": failure_of(error)}, status_of(error.code))
+
+
+async def _unmatched(_request: HTTPConnection, error: HTTPException) -> Response:
+    """An unknown path, or one that has another method."""
+    code = CODE_OF_STATUS.get(error.status_code, "E_USAGE")
+    failure = failure_of(PrereadError(code, f"{error.detail}.", WHERE))
+    return reply({"error": failure}, error.status_code, **dict(error.headers or {}))
 
 
 async def _gone(_request: Request, _error: ClientDisconnect) -> Response:

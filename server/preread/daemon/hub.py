@@ -154,7 +154,17 @@ def build_data(job: Job) -> dict[str, Any]:
     return {
         "feature": job.request.feature, "level": job.request.level, "state": state,
         "message": message, "done": done, "total": total, "callers": job.callers,
+        "why": _why(job),
     }  # fmt: skip
+
+
+def _why(job: Job) -> str:
+    """Why there is no dossier, or no complete one; empty if there is, or if the build runs."""
+    if job.reply is not None:
+        return job.reply.message or "; ".join(job.reply.missing)
+    if isinstance(job.error, PrereadError):
+        return job.error.message
+    return "" if job.error is None else f"{type(job.error).__name__}, a bug: see the log."
 
 
 def of_build(job: Job) -> Event:

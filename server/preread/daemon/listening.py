@@ -71,8 +71,10 @@ def open_sockets(environ: Mapping[str, str], listen: Listen) -> Sockets:
         if listen.http:
             found.tcp = _tcp(listen.host, listen.port)
     except (OSError, OverflowError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or str(error)
         hint = "Use --port 0 for any free port, or --socket for the Unix sockets alone."
-        raise PrereadError("E_DAEMON", f"The daemon cannot listen: {error}.", hint) from error
+        message = f"The daemon cannot listen on {listen.host}, port {listen.port}: {why.lower()}."
+        raise PrereadError("E_DAEMON", message, hint) from error
     try:
         if listen.sockets:
             found.http = _unix(paths.http_socket(environ))
@@ -86,6 +88,8 @@ def open_sockets(environ: Mapping[str, str], listen: Listen) -> Sockets:
 
 def _check_reach(environ: Mapping[str, str], host: str) -> None:
     """Raises E_DAEMON if other machines can reach a host and there is no token yet."""
+    if not host:  # like an unset variable; the system would take it for every address
+        raise PrereadError("E_DAEMON", "The host is empty.", "Every address: --host 0.0.0.0.")
     if host not in LOOPBACK and all(one.is_expired for one in Tokens(environ).all()):
         raise PrereadError(
             "E_DAEMON",
@@ -117,10 +121,21 @@ def inherited_sockets(environ: Mapping[str, str]) -> Sockets | None:
     """The sockets that a service manager opened for this process, if it did. Raises E_DAEMON."""
     if environ.get("LISTEN_PID") != str(os.getpid()):
         return None
+    try:
+        return _inherited(environ, int(environ.get("LISTEN_FDS", "")))
+    except (OSError, ValueError) as error:
+        message = f"The service manager's sockets cannot be used: {error}."
+        hint = "`preread serve --install` writes units with the sockets that it takes."
+        raise PrereadError("E_DAEMON", message, hint) from error
+
+
+def _inherited(environ: Mapping[str, str], count: int) -> Sockets:
     found = Sockets()
-    for number in range(FIRST_INHERITED, FIRST_INHERITED + int(environ.get("LISTEN_FDS", "0"))):
+    for number in range(FIRST_INHERITED, FIRST_INHERITED + count):
         one = socket.socket(fileno=number)
         one.setblocking(False)
+        if not one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            raise ValueError(f"descriptor {number} does not listen for connections")
         if one.family != socket.AF_UNIX:
             found.tcp = one
             _check_reach(environ, one.getsockname()[0])
@@ -128,6 +143,8 @@ def inherited_sockets(environ: Mapping[str, str]) -> Sockets | None:
             found.http = one
         else:
             found.lines = one
+    if found == Sockets():
+        raise ValueError("LISTEN_FDS counts none")
     return found
 
 

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from preread.daemon.listening import (
     open_sockets,
     remove_sockets,
 )
+from preread.daemon.log import Log
 from preread.daemon.page.routes import is_page
 from preread.daemon.protocol import BoundedListener, BoundedProtocol, BoundedWebSocket
 from preread.daemon.service import alone
@@ -59,7 +60,7 @@ def run(environ: Mapping[str, str], listen: Listen) -> None:
     check_certificate(listen)
     issuer = _issuer(listen)
     _allow_descriptors()
-    with alone(environ):
+    with alone(environ), redirect_stderr(Log(sys.stderr)):
         found = inherited_sockets(environ) or open_sockets(environ, listen)
         port = found.tcp.getsockname()[1] if found.tcp else 0
         address = listen.address(port) if port else paths.http_socket(environ)

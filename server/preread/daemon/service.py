@@ -46,8 +46,12 @@ class Status(Model):
 def alone(environ: Mapping[str, str]) -> Iterator[None]:
     """Hold the lock that only one daemon per user can have. Raises E_DAEMON, E_WRITE."""
     folder = Path(paths.runtime_folder(environ))
-    with atomic.write_errors(folder):
+    try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:  # XDG_RUNTIME_DIR may be of a login session that has ended
+        message = f"{folder} cannot be made: {error.strerror}."
+        hint = "Set XDG_RUNTIME_DIR to a folder of your own, or unset it."
+        raise PrereadError("E_WRITE", message, hint) from error
     if problem := paths.problem(str(folder)):
         hint = f"Run: chmod 700 {shlex.quote(str(folder))}"
         if "open" not in problem:

@@ -129,9 +129,14 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - any JSON
     if len(text) > MAX_BODY:
         return None
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=no_constant)
     except (ValueError, RecursionError):
         return None
+
+
+def no_constant(name: str) -> None:
+    """Python's parser would take NaN and Infinity, and a reply would repeat them."""
+    raise ValueError(f"{name} is not valid JSON")
 
 
 async def _answer(

@@ -47,7 +47,10 @@ def without_entry(text: str, keys: tuple[str, ...]) -> str:
 
 
 def entry(text: str, keys: tuple[str, ...]) -> object:
-    """The value at a path of keys; None if there is none. Raises ValueError."""
+    """The value at a path of keys; its text, if it has comments; None if there is none.
+
+    Raises ValueError.
+    """
     node = _root(text)
     for depth, key in enumerate(keys):
         pair = _pair(node, key)
@@ -55,7 +58,11 @@ def entry(text: str, keys: tuple[str, ...]) -> object:
         if found is None:
             return None
         if depth == len(keys) - 1:
-            return json.loads((found.text or b"").decode())
+            text = (found.text or b"").decode()
+            try:
+                return json.loads(text)
+            except ValueError:  # comments, or a comma after the last one
+                return text
         node = _object(found)
     return None
 

@@ -22,6 +22,7 @@ from preread.services import Services
 from preread.settings import Settings
 
 NAME = "preread"
+BOM = "\ufeff"
 PRIVATE_MODE = 0o600  # settings in a person's folder may contain keys
 Client = Literal[
     "claude-code", "claude-desktop", "codex", "gemini", "opencode", "vscode", "cursor", "zed"
@@ -208,7 +209,7 @@ def _has_entry(path: Path, text: str, row: Row) -> bool:
     if _is_toml(path):
         import tomllib
 
-        return NAME in tomllib.loads(text).get(row.keys[0], {})
+        return NAME in tomllib.loads(text.removeprefix(BOM)).get(row.keys[0], {})
     return jsonc.entry(text, (*row.keys, NAME)) is not None
 
 
@@ -221,11 +222,12 @@ def _with(path: Path, text: str, row: Row, entry: dict[str, object]) -> str:
         return done if done.endswith("\n") or text else f"{done}\n"
     import tomlkit
 
-    document = tomlkit.parse(text)
+    document = tomlkit.parse(text.removeprefix(BOM))
     servers = document.setdefault(row.keys[0], tomlkit.table(is_super_table=True))
+    _check_table(servers, row)
     if servers.get(NAME) != entry:
         servers[NAME] = entry
-    return tomlkit.dumps(document)
+    return text[: text.startswith(BOM)] + tomlkit.dumps(document)
 
 
 def _without(path: Path, text: str, row: Row) -> str | None:
@@ -235,15 +237,22 @@ def _without(path: Path, text: str, row: Row) -> str | None:
         return None if rest != text and jsonc.is_empty(rest) else rest
     import tomlkit
 
-    document = tomlkit.parse(text)
+    document = tomlkit.parse(text.removeprefix(BOM))
     servers = document.get(row.keys[0], {})
+    _check_table(servers, row)
     if NAME not in servers:
         return text
     del servers[NAME]
     if not servers:
         del document[row.keys[0]]
     rest = tomlkit.dumps(document)
-    return (rest[:-1] if rest.endswith("\n\n") else rest) or None  # the blank line before it
+    rest = rest[:-1] if rest.endswith("\n\n") else rest  # the blank line before it
+    return text[: text.startswith(BOM)] + rest if rest else None
+
+
+def _check_table(servers: object, row: Row) -> None:
+    if not isinstance(servers, dict):
+        raise ValueError(f"`{row.keys[0]}` is not a table")  # noqa: TRY004 - the file is wrong
 
 
 OPERATION = Operation(

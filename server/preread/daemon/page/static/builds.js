@@ -1,4 +1,4 @@
-// Follows the running builds. When one begins or ends, the page is loaded again.
+// Follows the running builds and says how each ended. When one begins, the page is loaded again.
 "use strict";
 (() => {
   const builds = document.getElementById("builds");
@@ -18,6 +18,22 @@
     list.append(item);
     bottom(build);
   };
+  const TONES = { ok: "good", error: "bad" };
+  const end = (build, data) => {
+    shown.delete(data.feature);
+    const [state, about] = [build.querySelector(".state"), build.querySelector(".about")];
+    state.textContent = data.state === "error" ? "failed" : data.state;
+    state.className = `state ${TONES[data.state] || "warn"}`;
+    about.replaceChildren(state, " ", visible(data.why));
+    step(build, data.why || "It is built.");
+    if (build.contains(document.activeElement)) build.querySelector(".log").focus();
+    for (const one of build.querySelectorAll("progress, form")) one.remove();
+    if (data.state === "error") return;
+    const link = document.createElement("a");
+    link.href = build.dataset.dossier;
+    link.textContent = "Its dossier";
+    about.append(" ", link);
+  };
   const stream = new EventSource(builds.dataset.stream);
   stream.addEventListener("hello", (event) => {
     const now = JSON.parse(event.data).builds.map((one) => one.feature);
@@ -27,7 +43,8 @@
     const data = JSON.parse(event.data);
     const build = shown.get(data.feature);
     const ended = !["running", "waiting"].includes(data.state);
-    if (ended || !build) { stream.close(); location.reload(); return; }
+    if (ended) { if (build) end(build, data); return; }
+    if (!build) { stream.close(); location.reload(); return; }
     const progress = build.querySelector("progress");
     progress.max = data.total || 1;
     progress.value = data.done;
