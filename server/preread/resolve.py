@@ -20,7 +20,8 @@ def find_root(start: Path) -> Path:
     try:
         start = start.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        message = f"{start} cannot be opened: {error}."
+        why = getattr(error, "strerror", None) or error
+        message = f"{start} cannot be opened: {why}."
         raise PrereadError("E_PROJECT_DIR", message, hint) from error
     if not start.is_dir():
         raise PrereadError("E_PROJECT_DIR", f"{start} is not a folder.", hint)

@@ -151,7 +151,8 @@ def mcp(
 
 @click.command(
     help="Watch the files: report dossiers that become stale or change, and tell the gates.\n\n\b\n"
-    "Example:\n  preread watch"
+    "Example:\n  preread watch",
+    short_help="Watch the files, and report dossiers that become stale or change.",
 )
 @click.option("--project", metavar="DIR", default=".", help="The project.")
 def watch(project: str) -> Callable[[], int]:
