@@ -103,6 +103,7 @@ def test_no_command_at_all_prints_the_help_and_is_bad_usage(cli: Cli) -> None:
     ("arguments", "says"),
     [
         (["load"], "Missing argument 'FEATURE'"),
+        (["gates"], "Choose from: on, off, test, explain"),
         (["nope"], "No such command 'nope'"),
         (["laod", "a"], "No such command 'laod'. Did you mean 'load'?"),
         (["forget", "3f9a01bc"], "Did you mean `preread call memory.forget '{"),
