@@ -130,6 +130,7 @@ def test_no_command_at_all_prints_the_help_and_is_bad_usage(cli: Cli) -> None:
     ("arguments", "says"),
     [
         (["load"], "Missing argument 'FEATURE'"),
+        (["gates"], "Choose from: on, off, test, explain"),
         (["nope"], "No such command 'nope'"),
         (["laod", "a"], "No such command 'laod'. Did you mean 'load'?"),
         (["forget", "3f9a01bc"], "Did you mean `preread call memory.forget '{"),
@@ -228,7 +229,8 @@ def test_a_missing_project_is_an_expected_failure(cli: Cli, tmp_path: Path) -> N
     done = cli("load", "login", "--project", str(tmp_path / "gone"))
     assert done.status == 1
     assert done.out == ""
-    assert done.err.startswith("error: E_PROJECT_DIR: ")
+    where = f"{tmp_path / 'gone'} cannot be opened: No such file or directory."
+    assert done.err.splitlines()[0] == f"error: E_PROJECT_DIR: {where}"
     assert "--project DIR" in done.err
 
 

@@ -323,3 +323,27 @@ def which(program: str) -> str:
     found = shutil.which(program)
     assert found
     return found
+
+
+def test_a_warning_about_the_settings_file_names_its_keys_not_options(
+    cli: Cli, tmp_path: Path
+) -> None:
+    folder = tmp_path / "app" / ".project"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('levle = "light"\nlevel = "deep"\n')
+    done = cli("load", "login", cwd=folder.parent)
+    assert "sets `levle`, which is not a setting. Did you mean `level`?" in done.out
+    assert "sets `level` to an invalid value" in done.out
+
+
+def test_a_dossier_that_a_file_keeps_from_being_saved_says_what_is_in_the_way(
+    cli: Cli, tmp_path: Path
+) -> None:
+    folder = tmp_path / "app" / ".project"
+    folder.mkdir(parents=True)
+    (folder / "context").write_text("")
+    done = cli("load", "login", cwd=folder.parent)
+    assert done.out.startswith("degraded: built by static (light) · 0 facts, ")
+    assert (
+        "hint: Move what is in the way (a file where a folder belongs, or the reverse)." in done.out
+    )

@@ -288,6 +288,7 @@ def test_explain_of_a_broken_file_names_the_line(cli: Cli, gated: Path) -> None:
     shown = cli("gates", "explain", "tests/login.spec.ts", cwd=gated).out
     assert "let through" in shown.split("\n")[0]
     assert "line 2" in shown
+    assert "no folder above" not in shown  # there is a project: its rules cannot be read
 
 
 def test_hostile_names_are_data(cli: Cli, gated: Path) -> None:

@@ -484,6 +484,16 @@ NO = {
     "unticked": ElicitResult(action="accept", content={"agreed": False}),
 }
 YES = ElicitResult(action="accept", content={"agreed": True})
+
+
+def test_capture_without_a_run_log_says_how_to_go_on(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / ".project").mkdir()
+    done = cli("capture", "checkout", cwd=tmp_path)
+    assert done.status == 1
+    assert "There is no run log .project/runs/checkout.md." in done.err
+    assert "`preread workflow checkout`" in done.err
+
+
 CAPTURE = state("knowledge.capture", feature="checkout")
 
 

@@ -60,7 +60,8 @@ def _run(argv: list[str]) -> int:
         return USAGE
     except click.UsageError as error:
         hint = f"See {error.ctx.command_path} --help." if error.ctx else "See preread --help."
-        commands.print_error(PrereadError("E_USAGE", error.format_message(), hint), in_json=in_json)
+        message = " ".join(error.format_message().split())  # click lists choices a line each
+        commands.print_error(PrereadError("E_USAGE", message, hint), in_json=in_json)
         return USAGE
     except click.Abort:
         return 130

@@ -79,10 +79,11 @@ def _dossier(found: "DossierFound") -> str:
 
 def _explained(path: "Explained") -> Iterator[tuple[str, str]]:
     """Why this would happen to a path, in the order in which a person would look it up."""
-    yield "project", path.project or "none: no folder above it contains .project or .git"
+    if path.broken is None:
+        yield "project", path.project or "none: no folder above it contains .project or .git"
     yield "by", f"{_by(path)}" if path.gates or path.broken else "no gates file: nothing is gated"
     if path.broken is not None:
-        yield "broken", path.broken.why
+        yield "broken", f"it {path.broken.why}"
     if path.mode is not None:
         yield "mode", f"{path.mode} ({path.mode_from})"
     if path.feature is not None:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from preread.operations.workflow.state import StateReply
     from preread.operations.wrong import WrongReply
 
-FIELD = re.compile(r"`(\w+)`")
+# A settings file `sets` its keys, and no option of the same name is `mean`t.
+FIELD = re.compile(r"(?<!sets )(?<!mean )`(\w+)`")
 LOADS = ("context.load", "context.extend")
 # What these print is quoted from the project.
 QUOTING = (
@@ -72,7 +73,8 @@ def load(reply: "LoadReply") -> Iterator[Block]:
         f"by {reply.builder}" if reply.builder else "",
         f"({reply.level})" if reply.level else "",
     ]
-    head = [f": {' '.join(word for word in how if word)}".removesuffix(": "), reply.path]
+    head = [f": {' '.join(word for word in how if word)}".removesuffix(": ")]
+    head += [reply.path] if reply.path else []  # none if the dossier could not be saved
     if stats is not None:
         head.append(
             f"{counted(stats.facts, 'fact')}, about {stats.tokens} tokens, {stats.seconds:.2f} s"

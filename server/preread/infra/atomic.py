@@ -19,6 +19,7 @@ REASONS = {
     errno.EACCES: "permission denied",
     errno.EPERM: "not permitted",
 }
+IN_THE_WAY = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR}
 FILE_MODE = 0o644  # dossiers are ordinary files
 
 
@@ -29,12 +30,11 @@ def write_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         why = REASONS.get(error.errno or 0) or error.strerror or str(error)
-        raise PrereadError(
-            "E_WRITE",
-            f"{path} cannot be written: {why}.",
-            "Free some disk space or fix the permissions, then try again.",
-            {"errno": error.errno},
-        ) from error
+        hint = "Free some disk space or fix the permissions, then try again."
+        if error.errno in IN_THE_WAY:
+            hint = "Move what is in the way (a file where a folder belongs, or the reverse)."
+        message = f"{path} cannot be written: {why}."
+        raise PrereadError("E_WRITE", message, hint, {"errno": error.errno}) from error
 
 
 def make_folder(path: Path) -> None:

@@ -136,7 +136,8 @@ def _task(layout: Layout, request: ExecuteRequest) -> str:
         texts.append(ticket_text(layout, request.ticket))
     task = "\n\n".join(text for text in texts if text.strip())
     if not task:
-        raise PrereadError("E_USAGE", "`agent.execute` needs `task`, `issue` or `ticket`.", "")
+        hint = 'Like: `preread agent codegen --task "Round coupons half up" --feature checkout`'
+        raise PrereadError("E_USAGE", "An agent needs a task: `task`, `issue` or `ticket`.", hint)
     return task
 
 

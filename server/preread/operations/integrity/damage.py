@@ -132,7 +132,7 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
         repair = partial(stale_hints.clear, layout, feature)
         yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", repair)
     elif not lookup.covers and data is None:
-        message = f"the gates do not know that the dossier is stale: {lookup.why}"
+        message = f"the dossier is stale, and the gates do not know it ({lookup.why})"
         repair = partial(stale_hints.mark, layout, feature, lookup.why)
         yield Damage(path, "E_HINT", message, "it is written", repair)
 

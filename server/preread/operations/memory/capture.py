@@ -88,7 +88,8 @@ def _find(services: Services, context: Context, name: str) -> _Found:
     log = runlog.check(services, feature)
     path = services.layout.relative(services.layout.run_log(feature))
     if log is None:
-        raise PrereadError("E_NOT_FOUND", f"There is no run log {path}.", "Nothing can be learned.")
+        hint = f"The stages of the work write it; what comes next: `preread workflow {feature}`"
+        raise PrereadError("E_NOT_FOUND", f"There is no run log {path}.", hint)
     problems = [one for one in log.problems if one.code != "E_RUN_LEARN"]
     if not log.finished or problems:
         why = f": {problems[0].code} {problems[0].message}" if problems else ""
