@@ -36,6 +36,7 @@ FILES: tuple[DossierFile, ...] = (
 BY_NAME = {row.name: row for row in FILES}
 REQUIRED = tuple(row.name for row in FILES if row.required)
 MANIFEST = "manifest.json"
+PROJECT = ".project"
 
 
 def feature_name(name: str) -> str:
@@ -78,7 +79,7 @@ class Layout:
 
     @cached_property
     def project(self) -> Path:
-        return self.root / ".project"
+        return self.root / PROJECT
 
     @cached_property
     def config(self) -> Path:
