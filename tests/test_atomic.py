@@ -23,6 +23,21 @@ def test_a_file_is_written_whole_into_folders_that_were_not_there(tmp_path):
     assert names(tmp_path / "a" / "b") == ["c.md"]
 
 
+def test_a_project_that_was_renamed_is_not_created_again(tmp_path):
+    (tmp_path / "shop" / ".project").mkdir(parents=True)
+    (tmp_path / "shop").rename(tmp_path / "moved")
+    state = tmp_path / "shop" / ".project" / ".state"
+    for work in (
+        lambda: atomic.make_folder(state),
+        lambda: atomic.write(state / "a.json", b"{}"),
+        lambda: atomic.append(state / "a.jsonl", b"{}"),
+    ):
+        with pytest.raises(PrereadError, match="shop is gone") as raised:
+            work()
+        assert raised.value.code == "E_PROJECT_DIR"
+    assert names(tmp_path) == ["moved"]
+
+
 def test_a_written_file_can_be_read_by_others_like_any_file(tmp_path):
     atomic.write(tmp_path / "a.md", b"text")
     assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == 0o644

@@ -27,7 +27,7 @@ CODES: dict[str, Code] = {
     ),
     "E_TICKET_NAME": Code(-32032, USAGE, "not a valid ticket id"),
     "E_PROJECT_DIR": Code(
-        -32003, FAILED, "`.project` is a file, or the project folder cannot be opened"
+        -32003, FAILED, "`.project` is a file, or the project folder is gone or cannot be opened"
     ),
     "E_OUTSIDE": Code(
         -32004, FAILED, "a path leads out of the project, by `..` or a symbolic link"

@@ -32,6 +32,7 @@ FILES: tuple[DossierFile, ...] = (
 BY_NAME = {row.name: row for row in FILES}
 REQUIRED = tuple(row.name for row in FILES if row.required)
 MANIFEST = "manifest.json"
+PROJECT = ".project"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Layout:
 
     @cached_property
     def project(self) -> Path:
-        return self.root / ".project"
+        return self.root / PROJECT
 
     @cached_property
     def config(self) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from preread.errors import PrereadError
 from preread.infra.reading import names_in
+from preread.layout import PROJECT
 
 REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -38,8 +39,15 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents, unless they exist. Raises E_WRITE, like all of these."""
+    """Create a folder and its parents, unless they exist. Raises E_WRITE, like all of these.
+
+    A project's own folder is never created: it was renamed or removed meanwhile (E_PROJECT_DIR).
+    """
+    root = next((one.parent for one in (path, *path.parents) if one.name == PROJECT), None)
     with write_errors(path):
+        if root is not None and not root.is_dir():
+            message = f"{root} is gone; it was renamed or removed."
+            raise PrereadError("E_PROJECT_DIR", message, "Call again with where it is now.")
         path.mkdir(parents=True, exist_ok=True)
 
 
