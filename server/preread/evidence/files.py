@@ -55,6 +55,10 @@ class FileView:
         """The text of these lines, 1-based, both ends included."""
         return "\n".join(self.lines[start - 1 : end])
 
+    def line(self, number: int) -> str:
+        """One line; empty if the file has fewer."""
+        return self.span_text(number, number)
+
     def cite(self, start: int, end: int | None = None) -> str:
         """A source that cites these lines of this file."""
         return str(Ref("lines", self.path, start, end or start))

@@ -17,7 +17,7 @@ from preread.models import Request
 from preread.ranking.fusion import Hit
 from preread.ranking.query import Query
 from preread.services import Services
-from preread.syntax import Outline, Symbol, TestCase
+from preread.syntax import Call, Outline, Symbol, TestCase
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
 UNNAMED_FLOOR = 0.7  # the same of tests that have words of the description alone
@@ -46,6 +46,14 @@ class Definition:
         return _path_of(self.symbol)
 
     @property
+    def text(self) -> str:
+        return self.file.span_text(self.symbol.start, self.symbol.end)
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        return self.file.calls_between(self.symbol.start, self.symbol.end)
+
+    @property
     def cite(self) -> str:
         return self.file.cite(self.symbol.start, min(self.symbol.end, len(self.file.lines)))
 
@@ -63,6 +71,10 @@ class Test:
     @property
     def text(self) -> str:
         return self.file.span_text(self.case.start, self.case.end)
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        return self.file.calls_between(self.case.start, self.case.end)
 
 
 @dataclass(eq=False)
@@ -316,8 +328,7 @@ def _path_of(symbol: Symbol) -> str:
 
 def _is_declaration(one: Definition) -> bool:
     """Whether it only declares a function: in C, a header does."""
-    text = one.file.span_text(one.symbol.start, one.symbol.end)
-    return one.symbol.kind in FUNCTIONS and text.endswith(";") and "{" not in text
+    return one.symbol.kind in FUNCTIONS and one.text.endswith(";") and "{" not in one.text
 
 
 def _by_score(one: Definition) -> tuple[float, bool, str, int]:

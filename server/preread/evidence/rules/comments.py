@@ -82,7 +82,7 @@ def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:
     """The sentences of a comment that warn or give a reason; of documentation, only warnings."""
     if LEGAL.search(comment.text):
         return
-    opening = one.file.lines[comment.start - 1].lstrip()
+    opening = one.file.line(comment.start).lstrip()
     is_docs = opening.startswith(DOCS) or comment.end + 1 == one.symbol.start
     prose = " ".join(_prose(comment.text).split())
     for sentence in [prose] if len(prose) <= MAX_WHOLE else _sentences(prose):

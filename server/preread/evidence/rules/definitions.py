@@ -147,7 +147,7 @@ def _split(text: str) -> list[str]:
 def _calls(view: View, one: Definition) -> str:
     """The project's functions that a function calls, in order: of many those of the request."""
     called: dict[str, int] = {}
-    for call in one.file.calls_between(one.symbol.start, one.symbol.end):
+    for call in one.calls:
         name = _called_name(call)
         is_first = name != one.symbol.name and _is_name(name) and name not in called
         if is_first and not _is_foreign(view, one.file, call.callee):
@@ -213,10 +213,7 @@ def _callers(view: View, one: Definition) -> str:
     candidates = view.candidates(name, ("source",))
     for path in candidates[:MAX_CANDIDATES]:
         found += _callers_in(view, view.any_file(path), one)
-    shown = [
-        quoting.anchored(c.name, c.line, c.path and quoting.path_of(c.path))
-        for c in found[:MAX_CALLERS]
-    ]
+    shown = [quoting.anchored(one.name, one.line, one.path) for one in found[:MAX_CALLERS]]
     number = "" if len(candidates) > MAX_CANDIDATES else f"{len(found) - MAX_CALLERS} "
     more = f" and {number}more" if len(found) > MAX_CALLERS else ""
     return ", ".join(shown) + more

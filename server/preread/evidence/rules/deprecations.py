@@ -75,7 +75,7 @@ def _decorated(one: Definition) -> Found | None:
 
 def _warned(one: Definition) -> Found | None:
     """A call in its body that warns of the deprecation, by its arguments."""
-    for call in one.file.calls_between(one.symbol.start, one.symbol.end):
+    for call in one.calls:
         texts = _texts_of_warning(call)
         inner = enclosing(one.file.outline, call.line) if texts else None
         if inner is not None and inner.start == one.symbol.start:

@@ -34,8 +34,7 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _called(one: Test) -> frozenset[str]:
-    calls = one.file.calls_between(one.case.start, one.case.end)
-    return frozenset(call.callee for call in calls)
+    return frozenset(call.callee for call in one.calls)
 
 
 def _start(one: Test) -> int:

@@ -51,7 +51,7 @@ def _users(view: View) -> dict[_Name, list[Test]]:
     found: dict[_Name, list[Test]] = defaultdict(list)
     for test in view.main_cases:
         names = {_Name(name, is_fixture=True) for name in _fixtures_of(test)}
-        for call in test.file.calls_between(test.case.start, test.case.end):
+        for call in test.calls:
             if match := CALLED.match(call.callee):
                 names.add(_Name(match[1] or match[2], is_fixture=False))
         names |= {_Name(name, is_fixture=False) for name in _bases_of(test)}
@@ -140,7 +140,7 @@ def _brings_in(one: Import, path: str, name: str) -> bool:
 
 
 def _listed(helpers: list[_Helper], total: int) -> str:
-    path = quoting.path_of(helpers[0].file.path)
+    path = helpers[0].file.path
     parts: list[str] = []
     for one in helpers:
         counted = f"in {one.tests}" if parts else f"in {one.tests} of {total} tests"
@@ -151,7 +151,7 @@ def _listed(helpers: list[_Helper], total: int) -> str:
 
 def _shown(helper: _Helper) -> str:
     """A helper with its parameters, if they are all on its line."""
-    line = helper.file.span_text(helper.symbol.start, helper.symbol.start)
+    line = helper.file.line(helper.symbol.start)
     text = line[max(0, line.find(helper.symbol.name)) :]
     depth = 0
     for match in re.finditer(r"[()]", text[:MAX_LINE]):

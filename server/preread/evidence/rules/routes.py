@@ -104,7 +104,7 @@ def _line(file: FileView, address: str, line: int) -> int:
     """The line of an address in quotes: below the call's beginning, or above what it decorates."""
     quoted = re.compile(rf"(?:[\"'`]|(?=resource)){re.escape(address)}(?!\w)")
     near = (*range(line, line + MAX_LINES), *range(line - 1, max(0, line - MAX_LINES), -1))
-    return next((n for n in near if quoted.search(file.span_text(n, n))), 0)
+    return next((n for n in near if quoted.search(file.line(n))), 0)
 
 
 RULE = Rule(

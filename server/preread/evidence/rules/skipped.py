@@ -55,10 +55,10 @@ def _marked(test: Test) -> _Marked | None:
 
 def _placed(test: Test, mark: str) -> _Marked | None:
     """The position of a mark; one too long to quote is cited by name."""
-    lines, start = test.file.lines, test.case.start
+    start = test.case.start
     name = mark.partition("(")[0]
     around = (*range(start, max(0, start - ABOVE), -1), *range(start + 1, test.case.end + 1))
-    at = next((n for n in around if n <= len(lines) and name.lstrip(".") in lines[n - 1]), 0)
+    at = next((n for n in around if name.lstrip(".") in test.file.line(n)), 0)
     if not at or not quoting.whole(name):
         return None
     end = max(start, at)
@@ -72,14 +72,12 @@ def _condition(marked: _Marked) -> str:
     file, test = marked.test.file, marked.test.case
     if marked.start <= test.start:
         return ""
-    depth = _indent(file.lines[marked.start - 1])
-    for number in range(marked.start - 1, test.start, -1):
-        line = file.lines[number - 1]
-        if line.strip() and _indent(line) < depth:
-            quoted = quoting.line(file, number)
-            source = quoting.path_of(file.path)
-            return f" under {quoted} {source}:{number}" if quoted else ""
-    return ""
+    depth = _indent(file.line(marked.start))
+    above = range(marked.start - 1, test.start, -1)
+    number = next((n for n in above if file.line(n).strip() and _indent(file.line(n)) < depth), 0)
+    text = re.sub(r"\s*[{;,]$", "", file.line(number).strip())
+    fits = quoting.is_provable(text) and len(text) <= quoting.MAX_LINE
+    return f" under {quoting.anchored(text, number, file.path)}" if fits else ""
 
 
 def _indent(line: str) -> int:

@@ -79,7 +79,7 @@ def _is_candidate(view: View, one: Definition) -> bool:
 def _is_derived(one: Definition) -> bool:
     """Whether it is a method of a class with a base, which may be what calls it."""
     owner = one.symbol.container.rpartition(".")[2]
-    line = one.file.span_text(one.symbol.start, one.symbol.start)
+    line = one.file.line(one.symbol.start)
     if not owner:
         return False
     classes = (s for s in one.file.outline.symbols if s.name == owner and s.kind != "method")
@@ -102,8 +102,7 @@ def _members(view: View, file: FileView) -> Iterator[_Absence]:
         bare = member.name.lstrip("-")
         if member.kind not in FAMILIES or len(bare) < MIN_NAME:
             continue
-        line = file.span_text(member.line, member.line)
-        if member.name in line and _is_own(view, file, member):
+        if member.name in file.line(member.line) and _is_own(view, file, member):
             value = re.findall(r"[\w.:/-][\w .:/-]{2,}", member.value)
             if proof := absent(view, member.name, *value):
                 yield _Absence(member.name, member.line, proof)
