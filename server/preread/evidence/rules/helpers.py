@@ -10,7 +10,7 @@ from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Test, View
 from preread.index import words
-from preread.syntax import Import, Symbol
+from preread.syntax import Symbol
 
 MAX_NAMES, MAX_SHOWN = 60, 12  # names looked up; helpers shown
 MIN_TESTS, SHARED = 2, 0.05  # tests that use it; their least share of all tests
@@ -123,20 +123,10 @@ def _is_in_reach(test: Test, file: FileView, symbol: Symbol) -> bool:
         return not owner or owner in test.case.group
     if owner:
         return owner in _bases_of(test)
-    folder = file.path.rpartition("/")[0]
-    return folder == test.file.path.rpartition("/")[0] or any(
-        _brings_in(one, file.path, symbol.name) for one in test.file.outline.imports
-    )
-
-
-def _brings_in(one: Import, path: str, name: str) -> bool:
-    """Whether an import brings in a name from this file, and not from a library."""
-    module = SEGMENT.findall(one.module.lower())
-    is_near = not module or not set(module[-2:]).isdisjoint(SEGMENT.findall(path.lower()))
-    is_named = name in one.names or "*" in one.names
-    # In Swift, a module is a folder, and an import brings in all its names.
-    is_folder = not one.names and not set(module[-1:]).isdisjoint(path.lower().split("/")[:-1])
-    return (is_named and is_near) or is_folder or module[-1:] == [name.lower()]
+    parts = set(SEGMENT.findall(file.path.lower()))
+    modules = [one.module for one in test.file.outline.imports if symbol.name in one.names]
+    near = (not parts.isdisjoint(SEGMENT.findall(module.lower())[-2:]) for module in modules)
+    return not modules or any(near)  # it may be imported from a library
 
 
 def _listed(helpers: list[_Helper], total: int) -> str:
