@@ -1,4 +1,4 @@
-"""The files that rules read: text, outline and details of a ranked file, computed once."""
+"""The files that rules read: text, outline and details of a file, computed once."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -13,13 +13,16 @@ from preread.syntax import Call, Details, Outline, TestCase, enclosing
 
 @dataclass(eq=False)
 class FileView:
-    """One ranked file. `score` is relative to the best of its list, 0 to 1."""
+    """A file of the project; if it is ranked, with its score, relative to the best of its list
+    (0 to 1), and the reasons.
+    """
 
     path: str
-    role: str
-    score: float
     services: Services
     analyses: AnalysisCache
+    role: str = ""
+    score: float = 0.0
+    reasons: tuple[str, ...] = ()
 
     @cached_property
     def text(self) -> str:

@@ -9,7 +9,8 @@ from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Test, View
+from preread.evidence.symbols import FUNCTIONS
+from preread.evidence.view import Test, View
 from preread.syntax import Call
 
 MAX_SHOWN = 4

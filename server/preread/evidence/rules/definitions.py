@@ -9,7 +9,8 @@ from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Definition, View, is_constructor
+from preread.evidence.symbols import FUNCTIONS, is_constructor
+from preread.evidence.view import Definition, View
 from preread.syntax import Call, Symbol, enclosing
 
 MAX_FILES = 10  # of which names without a word of the request are listed, too
@@ -225,7 +226,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
     named = [s for s in one.file.outline.symbols if s.name == one.symbol.name]
     is_shared = sum(not is_constructor(s, named) for s in named) > 1
     for call in (call for call in file.details.calls if _may_call(view, file, call, one)):
-        around = enclosing(view.outline(file.path), call.line)
+        around = enclosing(file.outline, call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
         if isinstance(around, Symbol) and _is_name(around.name):

@@ -11,7 +11,8 @@ from preread.evidence import nearest, quoting
 from preread.evidence.files import FileView
 from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Definition, Test, View
+from preread.evidence.symbols import FUNCTIONS
+from preread.evidence.view import Definition, Test, View
 from preread.index import words
 
 SOURCES, TESTS = 4, 3
