@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
-from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
 from preread.models import Request
 from preread.ranking.query import query_of
@@ -55,9 +53,7 @@ def test_a_name_in_one_word_is_the_feature_s() -> None:
 
 
 def bodies(text: str) -> Callable[[int, int], float]:
-    return relevance("login-token").bodies(
-        cast("FileView", SimpleNamespace(lines=text.split("\n")))
-    )
+    return relevance("login-token").bodies(SimpleNamespace(lines=text.split("\n")))
 
 
 def test_only_what_is_between_two_lines_counts() -> None:

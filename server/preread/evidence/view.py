@@ -7,16 +7,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from preread.evidence.files import FileView
+from preread.evidence.files import Definition, FileView, Test
 from preread.evidence.relevance import RELATED, Relevance
-from preread.evidence.symbols import FUNCTIONS, defined, path_of
+from preread.evidence.symbols import FUNCTIONS, defined
 from preread.gates.feature_names import PROJECT
 from preread.index import gitlog, words
 from preread.index.analysis import AnalysisCache
 from preread.models import Request
 from preread.ranking.query import Query
 from preread.services import Services
-from preread.syntax import Call, Symbol, TestCase
+from preread.syntax import Symbol
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
 UNNAMED_FLOOR = 0.7  # the same of tests that have words of the description alone
@@ -27,50 +27,6 @@ TESTED_SOURCES = 4  # sources whose own lines may contain tests
 PROJECT_MENTIONS = 20  # files mentioning a definition that make it fully central
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class Definition:
-    """A definition in one of the feature's files; with score 0 it only shares the file."""
-
-    file: FileView
-    symbol: Symbol
-    score: float
-
-    @property
-    def full_name(self) -> str:
-        return path_of(self.symbol)
-
-    @property
-    def text(self) -> str:
-        return self.file.span_text(self.symbol.start, self.symbol.end)
-
-    @property
-    def calls(self) -> Sequence[Call]:
-        return self.file.calls_between(self.symbol.start, self.symbol.end)
-
-    @property
-    def cite(self) -> str:
-        return self.file.cite(self.symbol.start, min(self.symbol.end, len(self.file.lines)))
-
-
-@dataclass(frozen=True, eq=False)
-class Test:
-    """A test in one of the feature's test files."""
-
-    __test__ = False  # pytest would collect it by its name
-
-    file: FileView
-    case: TestCase
-    score: float
-
-    @property
-    def text(self) -> str:
-        return self.file.span_text(self.case.start, self.case.end)
-
-    @property
-    def calls(self) -> Sequence[Call]:
-        return self.file.calls_between(self.case.start, self.case.end)
 
 
 @dataclass(eq=False)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
-from preread.evidence.files import FileView
+from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
 from preread.evidence.symbols import FUNCTIONS
-from preread.evidence.view import Test, View
+from preread.evidence.view import View
 from preread.syntax import Call
 
 MAX_SHOWN = 4

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
+from preread.evidence.files import Definition
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Definition, View
+from preread.evidence.view import View
 from preread.syntax import Comment
 
 MAX_FACTS, MAX_IN_ONE = 12, 3  # facts; of one definition

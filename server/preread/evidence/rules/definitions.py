@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
-from preread.evidence.files import FileView
+from preread.evidence.files import Definition, FileView
 from preread.evidence.rule import Found, Rule
 from preread.evidence.symbols import FUNCTIONS, is_constructor
-from preread.evidence.view import Definition, View
+from preread.evidence.view import View
 from preread.syntax import Call, Symbol, enclosing
 
 MAX_FILES = 10  # of which names without a word of the request are listed, too

@@ -6,8 +6,9 @@ from itertools import islice
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
+from preread.evidence.files import Definition
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Definition, View
+from preread.evidence.view import View
 from preread.syntax import Call, enclosing
 
 MAX_FACTS = 8

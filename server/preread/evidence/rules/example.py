@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
+from preread.evidence.files import Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Test, View
+from preread.evidence.view import View
 
 FIRST_FILES = 3  # of the feature's test files
 MIN_LINES, MAX_LINES = 4, 12

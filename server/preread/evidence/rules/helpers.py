@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import quoting
-from preread.evidence.files import FileView
+from preread.evidence.absence import is_for_tests
+from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Test, View
-from preread.index import words
+from preread.evidence.view import View
 from preread.syntax import Symbol
 
 MAX_NAMES, MAX_SHOWN = 60, 12  # names looked up; helpers shown
@@ -95,15 +95,10 @@ def _other_files(view: View, name: _Name, test: Test) -> list[str]:
         # A conftest's reach no other folder; those of another file may be imported by one.
         shared = [path for path in found if not path.endswith("conftest.py")]
         return sorted(above, key=lambda path: -path.count("/")) or shared[: len(found) == 1]
-    if not all(map(_is_for_tests, view.defining(name.text))):
+    if not all(map(is_for_tests, view.defining(name.text))):
         return []
     found = view.defining(name.text, ("support", "test", "source"))
     return found if len(found) == 1 else []
-
-
-def _is_for_tests(path: str) -> bool:
-    """Whether a source exists only for tests: `src/test_helpers/client.rs`."""
-    return not {"test", "tests"}.isdisjoint(words.parts(path))
 
 
 def _is_helper(file: FileView, symbol: Symbol, is_fixture: bool) -> bool:

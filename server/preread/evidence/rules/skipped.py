@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import quoting
+from preread.evidence.files import Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Test, View
+from preread.evidence.view import View
 
 MAX_FACTS, MAX_NAMES = 8, 6
 OWN = 0.2  # of the best test's score: tests below only share the file

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from preread.evidence import quoting
 from preread.evidence.absence import absent
-from preread.evidence.files import FileView
+from preread.evidence.files import Definition, FileView
 from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import MAIN_FLOOR, Definition, View
+from preread.evidence.view import MAIN_FLOOR, View
 from preread.evidence.visibility import is_public
 from preread.syntax import Raise
 

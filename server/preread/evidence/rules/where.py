@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 from preread.dossier.fact_text import code
 from preread.dossier.sources import Ref
 from preread.evidence import nearest, quoting
-from preread.evidence.files import FileView
+from preread.evidence.files import Definition, FileView, Test
 from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
 from preread.evidence.symbols import FUNCTIONS
-from preread.evidence.view import Definition, Test, View
+from preread.evidence.view import View
 from preread.index import words
 
 SOURCES, TESTS = 4, 3
