@@ -91,7 +91,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     }
     read = {kind: own[: LIMITS[kind]] for kind, own in files.items()}
     further = {kind: own[LIMITS[kind] :] for kind, own in files.items()}
-    # As many more sources as define nothing: templates and the like.
+    # Each source that defines nothing, such as a template, makes room for one more.
     missing = sum(not file.outline.symbols for file in read["files"])
     more = list(islice((file for file in further["files"] if file.outline.symbols), missing))
     further["files"] = [file for file in further["files"] if file not in more]
@@ -114,7 +114,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         notes=[*_notes(request, ticket)],
     )
     if not any(map(view.mentions_request, view.sources)):
-        view.sources.clear()  # of tests or documents alone: no code is a part of it
+        view.sources.clear()  # only tests or documents mention it: no code belongs to it
     return view
 
 

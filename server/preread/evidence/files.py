@@ -58,7 +58,7 @@ class FileView:
 
     @cached_property
     def tests_text(self) -> str:
-        """The lines of a source that run as tests: unit tests beside the code, and doctests."""
+        """The lines of a source that run as tests: unit tests beside the code, doctests."""
         spans = [(test.start, test.end) for test in self.outline.tests]
         first = next((n for n, line in enumerate(self.lines, 1) if UNIT_TESTS.match(line)), 0)
         if first:

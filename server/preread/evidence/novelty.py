@@ -21,7 +21,7 @@ def novel_findings(view: View, findings: Iterable[Finding], earlier: str) -> lis
     def share(finding: Finding) -> float:
         texts = (finding.section, finding.text, *finding.sources)
         held = frozenset().union(*map(view.relevance.stems_in, texts))
-        return math.fsum(weights.get(stem, 0.0) for stem in held)  # in any order the same
+        return math.fsum(weights.get(stem, 0.0) for stem in held)  # exact in any order
 
     scored = [(share(finding), finding) for finding in findings]
     about = [pair for pair in scored if pair[0] and pair[0] >= enough]

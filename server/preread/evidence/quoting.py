@@ -95,7 +95,7 @@ def can_be_anchored(name: str) -> bool:
 def is_variable(file: FileView, title: str, number: int) -> bool:
     """Whether a test's title is an expression, as in `t.Run(tc.name, …)`: it names no test.
 
-    A test whose title is empty has its own code for one.
+    So is an empty one, for which the test's own code makes up a title.
     """
     line = file.line(number)
     return bool(EMPTY_TITLE.match(line)) or title in FIRST_ARGUMENT.findall(line)

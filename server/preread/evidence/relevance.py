@@ -40,8 +40,8 @@ class Relevance:
 
     @cached_property
     def _worth_a_look(self) -> re.Pattern[str]:
-        """What every word with one of the stems contains: a stem is its beginning but for a
-        letter.
+        """Matches every text with one of the stems: a cheap first test. A stem may differ from
+        its words in its last letter.
         """
         beginnings = {stem[: max(2, len(stem) - 1)] for stem in self.weights} | self.compounds
         return re.compile("|".join(map(re.escape, sorted(beginnings))) or r"(?!)", re.IGNORECASE)

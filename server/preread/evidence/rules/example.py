@@ -39,7 +39,7 @@ def _called(one: Test) -> frozenset[str]:
 
 
 def _start(one: Test) -> int:
-    """The first line of a test with its decorators; 0 if it is no good example."""
+    """The first line of a test with its decorators; 0 if it makes a poor example."""
     start, lines = one.case.start, one.file.lines
     if quoting.is_variable(one.file, one.case.name, start):
         return 0  # what a loop over a table runs

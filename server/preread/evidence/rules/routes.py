@@ -53,7 +53,7 @@ def _is_no_table(file: FileView) -> bool:
 
 
 def _quoted(file: FileView) -> list[str]:
-    """What may be an address in a file, at a glance."""
+    """The texts of a file that look like addresses: a cheap first test."""
     return (RELATIVE if TABLE.search(file.path) else QUOTED).findall(file.text)
 
 

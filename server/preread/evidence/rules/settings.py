@@ -1,4 +1,4 @@
-"""The environment variables, options of the command line and configuration keys that it reads."""
+"""The environment variables, command-line options and configuration keys of the feature."""
 
 import re
 from collections.abc import Iterator

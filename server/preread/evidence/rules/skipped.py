@@ -12,7 +12,7 @@ from preread.evidence.view import View
 MAX_FACTS, MAX_NAMES = 8, 6
 OWN = 0.2  # of the best test's score: tests below only share the file
 ABOVE = 12  # lines before a test in which its decorators are looked for
-# How test frameworks call it; the name of a mark begins with one of these words.
+# What test frameworks call such a mark: its name begins with one of these words.
 MARK = re.compile(
     r"(?i)^(skip|xfail|expect(ed)?_?failure|fail(s|ing)$|todo|fixme|ignored?$|disabled|flaky|pending)"
 )
