@@ -1,5 +1,8 @@
 """How much a name or a text is about a request."""
 
+from collections.abc import Callable
+from types import SimpleNamespace
+
 import pytest
 
 from preread.evidence.relevance import Relevance
@@ -49,15 +52,18 @@ def test_a_name_in_one_word_is_the_feature_s() -> None:
     assert not known.has_feature("login")
 
 
-def test_occurrences_are_told_with_their_lines() -> None:
-    lines = ["def login():", "    pass", "    return token(login)"]
-    assert [line for line, _ in relevance("login-token").counts(lines)] == [1, 3, 3]
+def bodies(text: str) -> Callable[[int, int], float]:
+    return relevance("login-token").bodies(SimpleNamespace(lines=text.split("\n")))
+
+
+def test_only_what_is_between_two_lines_counts() -> None:
+    body = bodies("def login():\n    pass\n    return token(login)")
+    assert body(2, 2) == 0.0
+    assert 0 < body(1, 1) == body(1, 2) < body(3, 3) < body(1, 3)
 
 
 def test_further_occurrences_in_a_body_count_less_and_less() -> None:
-    known = relevance("login-token")
-    (_, login), *_ = known.counts(["login"])
-    once, twice, often = (known.body([login] * n) for n in (1, 2, 50))
+    body = bodies("login\n" * 50)
+    once, twice, often = (body(1, n) for n in (1, 2, 50))
     assert 0 < once < twice < often < 1.0
     assert twice - once < once
-    assert known.body([]) == 0.0

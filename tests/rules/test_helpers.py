@@ -47,14 +47,13 @@ def test_functions_of_the_test_file_are_helpers_and_those_under_test_are_not(
     assert texts(root, "helpers") == ["`signed_in(name)` tests/test_login.py:4, in 2 of 2 tests"]
 
 
-def test_a_helper_of_another_file_has_to_be_imported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("head", ["from support.users import make_user\n", "import support\n"])
+def test_a_helper_of_another_file_is_found(tmp_path: Path, head: str) -> None:
     body = "".join(f"def test_login_{n}():\n    make_user(login)\n\n\n" for n in range(2))
     helper = {"tests/support/users.py": "def make_user(name): ...\n"}
-    imported = project_with(body, head="from support.users import make_user\n")
-    root = write(tmp_path / "with", {**imported, **helper})
+    root = write(tmp_path, {**project_with(body, head=head), **helper})
     expected = "`make_user(name)` tests/support/users.py:1, in 2 of 2 tests"
     assert texts(root, "helpers") == [expected]
-    assert texts(write(tmp_path / "without", {**project_with(body), **helper}), "helpers") == []
 
 
 def test_a_helper_of_an_imported_module_of_swift_is_found(tmp_path: Path) -> None:

@@ -74,16 +74,6 @@ def test_an_issue_that_many_commits_share_joins_none(tmp_path: Path) -> None:
     assert "follows" not in told(tmp_path)[0]
 
 
-def test_a_fix_of_a_main_definition_under_other_words_is_told_apart(tmp_path: Path) -> None:
-    start(tmp_path)
-    lines = "".join(f"    remember(name, {n}, 'for a while')\n" for n in range(5))
-    files = {"login.py": CODE + lines, "tests/test_login.py": TEST + "# more\n"}
-    commit(tmp_path, files, "Fix a crash of nobody", date="2025-03-01")
-    (finding,) = found(tmp_path, "history", "login")
-    assert finding.section == "Other fixes of the same lines, newest first"
-    assert finding.text == "2025-03 `Fix a crash of nobody`: 5 lines of login"
-
-
 def test_many_commits_are_cut_to_the_best(tmp_path: Path) -> None:
     start(tmp_path)
     for number in range(14):

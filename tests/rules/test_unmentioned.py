@@ -126,16 +126,6 @@ def test_a_property_of_an_accessor_counts(tmp_path: Path) -> None:
     assert texts(write(tmp_path, files), "unmentioned") == []
 
 
-def test_members_of_a_family_go_by_name_and_by_value(tmp_path: Path) -> None:
-    code = (
-        'import enum\n\n\nclass LoginState(enum.Enum):\n    PENDING = "waiting"\n'
-        '    LOCKED = "locked_out"\n    FINISHED = 417\n'
-    )
-    test = "from src.login import LoginState\n\n\ndef test_login():\n    assert 'waiting', 417\n"
-    files = {"src/login.py": code, "tests/test_login.py": test}
-    assert texts(write(tmp_path, files), "unmentioned") == ["`LOCKED` src/login.py:6"]
-
-
 def test_a_message_is_named_by_three_of_its_words(tmp_path: Path) -> None:
     code = (
         "def login(name):\n    if not name:\n"

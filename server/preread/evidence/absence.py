@@ -26,9 +26,7 @@ INPUTS = re.compile(
 FOR_TESTS = frozenset(
     {"test", "tests", "testing", "spec", "specs", "e2e", "step", "steps", "stories"}
 )
-DOCTEST = re.compile(r"\s*(?:>>>|\.\.\.|iex>|///|//!)")  # source lines that run as tests
 DOCTESTED = re.compile(r">>>|^```\s*rust|testcode", re.MULTILINE)  # of documents
-UNIT_TESTS = re.compile(r"\s*(?:#\[cfg\(.*\btest\b|unittest\b)")  # from here on, of Rust or D
 
 
 class _Texts(NamedTuple):
@@ -132,37 +130,13 @@ def _squash(data: bytes) -> bytes:
 def _may_be_in_sources(view: View, text: str) -> bool:
     """Whether tests inside sources or documents may have it: unit tests beside code, doctests."""
     paths = view.candidates(text, ("source",))
-    if len(paths) > MAX_SOURCES or any(_is_in_tests_of(view, path, text) for path in paths):
+    found = (file for file in map(view.any_file, paths) if text in file.text)
+    if len(paths) > MAX_SOURCES or any(is_for_tests(f.path) or text in f.tests_text for f in found):
         return True
     documents = (view.any_file(path).text for path in view.candidates(text, ("doc",)))
     return any(text in found and DOCTESTED.search(found) for found in documents)
 
 
-def _is_in_tests_of(view: View, path: str, text: str) -> bool:
-    """Whether a source has the text in its own tests, or exists only for tests."""
-    if text not in view.any_file(path).text:
-        return False
-    tests = view.once(_tests_in_sources)
-    if path not in tests:
-        tests[path] = "\n".join(_test_lines(view, path))
-    return _is_for_tests(path) or text in tests[path]
-
-
-def _tests_in_sources(_view: View) -> dict[str, str]:
-    """A cache: by path, the lines of a source that are tests."""
-    return {}
-
-
-def _is_for_tests(path: str) -> bool:
+def is_for_tests(path: str) -> bool:
+    """Whether a source exists only for tests, as `src/test_helpers/client.rs` does."""
     return not FOR_TESTS.isdisjoint(words.parts(path))
-
-
-def _test_lines(view: View, path: str) -> Iterator[str]:
-    """The lines of a source that are tests."""
-    file = view.any_file(path)
-    spans = [(test.start, test.end) for test in file.outline.tests]
-    below = False
-    for number, line in enumerate(file.lines, 1):
-        below = below or UNIT_TESTS.match(line) is not None
-        if below or DOCTEST.match(line) or any(start <= number <= end for start, end in spans):
-            yield line

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from preread import inputs
 from preread.dossier import fact_text
@@ -29,6 +30,7 @@ from preread.services import Services
 TURN = 1_000  # tokens that a rule of weight 1 may use before its score is halved
 LIMITS = {"files": 16, "tests": 14, "helpers": 4, "docs": 6}
 FURTHER = 12  # files and tests after these, which a dossier names by their paths alone
+RANKED = LIMITS | {kind: LIMITS[kind] + FURTHER for kind in ("files", "tests")}
 
 
 def collect(services: Services, request: Request, *, located: bool = True) -> Evidence:
@@ -52,7 +54,7 @@ def collect_novel(services: Services, request: Request, earlier: str) -> tuple[E
     indexer.update(services)
 
     def work(connection: sqlite3.Connection) -> tuple[Evidence, Evidence]:
-        view, evidence = _collect(services, request, connection)
+        view, evidence = _collect(services, request, connection, located=True)
         about = tuple(novel_findings(view, evidence.findings, earlier))
         return evidence, evidence.model_copy(update={"findings": about})
 
@@ -83,16 +85,17 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     weight = services.settings.file_meaning
     lookup = Lookup(connection, query.weights, query.text, query.scope, analyses.text, weight)
     hits, thin = _hits(request, query, lookup, analyses)
-    read = {kind: found[: LIMITS[kind]] for kind, found in hits.items()}
-    further = {
-        kind: _files(services, analyses, found[LIMITS[kind] :]) for kind, found in hits.items()
+    files = {
+        kind: [FileView(hit.path, services, analyses, *hit[1:]) for hit in own]
+        for kind, own in hits.items()
     }
-    sources = _files(services, analyses, read["files"])
-    # As many more sources as define nothing: templates and the like.
-    more = [one for one in further["files"] if one.outline.symbols]
-    more = more[: sum(not one.outline.symbols for one in sources)]
-    further["files"] = [one for one in further["files"] if one not in more]
-    tests = sorted(read["tests"] + read["helpers"], key=lambda hit: (-hit.score, hit.path))
+    read = {kind: own[: LIMITS[kind]] for kind, own in files.items()}
+    further = {kind: own[LIMITS[kind] :] for kind, own in files.items()}
+    # Each source that defines nothing, such as a template, makes room for one more.
+    missing = sum(not file.outline.symbols for file in read["files"])
+    more = list(islice((file for file in further["files"] if file.outline.symbols), missing))
+    further["files"] = [file for file in further["files"] if file not in more]
+    tests = sorted(read["tests"] + read["helpers"], key=lambda file: (-file.score, file.path))
     view = View(
         services,
         connection,
@@ -100,10 +103,10 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         query,
         analyses,
         Relevance(query, lookup.rarities),
-        sources=[*sources, *more],
-        tests=_files(services, analyses, tests),
-        docs=_files(services, analyses, read["docs"]),
-        hits={"files": read["files"], "tests": tests, "docs": read["docs"]},
+        sources=[*read["files"], *more],
+        tests=tests,
+        docs=read["docs"],
+        ranked={"files": read["files"], "tests": tests, "docs": read["docs"]},
         further=further,
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
@@ -111,7 +114,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         notes=[*_notes(request, ticket)],
     )
     if not any(map(view.mentions_request, view.sources)):
-        view.sources.clear()  # of tests or documents alone: no code is a part of it
+        view.sources.clear()  # only tests or documents mention it: no code belongs to it
     return view
 
 
@@ -119,15 +122,26 @@ def _hits(
     request: Request, query: Query, lookup: Lookup, analyses: AnalysisCache
 ) -> tuple[dict[str, list[Hit]], bool]:
     """The ranked files by kind, and whether the feature is thin."""
-    hits = _rank(request, query, lookup, analyses)
-    if request.feature == PROJECT or not is_thin(query, lookup, hits):
+    if request.feature == PROJECT:
+        return _central(query, lookup, analyses), False
+    hits = fusion.ranked(lookup, query, RANKED)
+    if not is_thin(query, lookup, hits):
         return hits, False
     # Still show how tests are written here: fall back to central files, also where the only hits
     # are by meaning.
     lookup.meaning = 0.0
-    hits = _rank(request, query, lookup, analyses)
     central = _central(query, lookup, analyses)
-    return {kind: own or central[kind] for kind, own in hits.items()}, True
+    by_words = fusion.ranked(lookup, query, RANKED)
+    return {kind: own or central[kind] for kind, own in by_words.items()}, True
+
+
+def _central(query: Query, lookup: Lookup, analyses: AnalysisCache) -> dict[str, list[Hit]]:
+    """The project's central files of each kind, whatever the request."""
+    churn = gitlog.churn(analyses.log)
+    return {
+        kind: fusion.central(lookup.connection, kind, churn, LIMITS[kind], query.scope)
+        for kind in fusion.ROLES
+    }
 
 
 def _notes(request: Request, ticket: str | None) -> Iterator[str]:
@@ -138,11 +152,7 @@ def _notes(request: Request, ticket: str | None) -> Iterator[str]:
 
 
 def _collect(
-    services: Services,
-    request: Request,
-    connection: sqlite3.Connection,
-    *,
-    located: bool = True,
+    services: Services, request: Request, connection: sqlite3.Connection, *, located: bool
 ) -> tuple[View, Evidence]:
     # Before the inputs are read, so that a change in between makes the dossier stale.
     used = inputs.digests(services, request)
@@ -153,8 +163,11 @@ def _collect(
         services.progress.say(f"collecting evidence: {rule.name}", done, 5)
         if rule.for_thin or not view.thin:
             findings += _findings(rule, rule.find(view))
-    shown = _ranked if located else _unlocated
-    ranked = {name: shown(view, hits) for name, hits in view.hits.items()}
+    finder = lines.SpanFinder(view.query, view.query.text) if located else None
+    ranked = {
+        kind: tuple(_ranked(view, file, finder) for file in files)
+        for kind, files in view.ranked.items()
+    }
     view.analyses.store()
     evidence = Evidence(
         feature=request.feature,
@@ -201,52 +214,22 @@ def _is_visible(one: Found) -> bool:
     return not any(map(INVISIBLE.search, (one.text, *one.sources, *one.fence)))
 
 
-def _files(services: Services, analyses: AnalysisCache, hits: Iterable[Hit]) -> list[FileView]:
-    return [FileView(hit.path, hit.role, hit.score, services, analyses) for hit in hits]
-
-
-def _rank(
-    request: Request, query: Query, lookup: Lookup, analyses: AnalysisCache
-) -> dict[str, list[Hit]]:
-    if request.feature != PROJECT:
-        more = {"files": FURTHER, "tests": FURTHER}
-        return fusion.ranked(lookup, query, {k: n + more.get(k, 0) for k, n in LIMITS.items()})
-    return _central(query, lookup, analyses)
-
-
-def _central(query: Query, lookup: Lookup, analyses: AnalysisCache) -> dict[str, list[Hit]]:
-    """The project's central files of each kind, whatever the request."""
-    churn = gitlog.churn(analyses.log)
-    return {
-        kind: fusion.central(lookup.connection, kind, churn, LIMITS[kind], query.scope)
-        for kind in fusion.ROLES
-    }
-
-
-def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
-    finder = lines.SpanFinder(view.query, view.query.text)
-    located = [(hit, _spans(view, finder, hit.path)) for hit in hits]
-    return tuple(
-        Ranked(
-            path=hit.path,
-            score=hit.score,
-            reasons=hit.reasons,
-            lines=tuple((span.start, span.end) for span in spans),
-            symbols=tuple(", ".join(span.symbols) for span in spans),
-        )
-        for hit, spans in located
+def _ranked(view: View, file: FileView, finder: lines.SpanFinder | None) -> Ranked:
+    """A file as ranked, with its lines that matter if a finder is given."""
+    spans = _spans(view, file, finder) if finder is not None else ()
+    return Ranked(
+        path=file.path,
+        score=file.score,
+        reasons=file.reasons,
+        lines=tuple((span.start, span.end) for span in spans),
+        symbols=tuple(", ".join(span.symbols) for span in spans),
     )
 
 
-def _spans(view: View, finder: lines.SpanFinder, path: str) -> Sequence[lines.Span]:
+def _spans(view: View, file: FileView, finder: lines.SpanFinder) -> Sequence[lines.Span]:
     """The lines of a file that matter; of the whole project, its first definitions."""
-    outline = view.outline(path)
-    if view.whole_project:
-        named = [(one.start, one.end, one.name) for one in outline.tests]
-        named += [(one.start, one.end, one.name) for one in outline.symbols]
-        return lines.first_spans(named)
-    return finder.spans(path, view.services.tree.text(path) or "", outline)
-
-
-def _unlocated(_view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
-    return tuple(Ranked(path=hit.path, score=hit.score, reasons=hit.reasons) for hit in hits)
+    if not view.whole_project:
+        return finder.spans(file.path, file.text, file.outline)
+    named = [(one.start, one.end, one.name) for one in file.outline.tests]
+    named += [(one.start, one.end, one.name) for one in file.outline.symbols]
+    return lines.first_spans(named)

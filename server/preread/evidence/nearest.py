@@ -27,7 +27,7 @@ class Place(NamedTuple):
     @property
     def text(self) -> str:
         name = self.qualified or self.name
-        return quoting.anchored(name, self.line, quoting.path_of(self.file.path))
+        return quoting.anchored(name, self.line, self.file.path)
 
     @classmethod
     def of(cls, file: FileView, symbol: Symbol) -> "Place":
@@ -46,8 +46,7 @@ def is_quotable(file: FileView) -> bool:
 
 def is_on(file: FileView, name: str, line: int) -> bool:
     """Whether a name can be quoted from its line."""
-    text = file.lines[line - 1] if 0 < line <= len(file.lines) else ""
-    return bool(name.strip()) and name == name.strip() and " ".join(name.split()) in text
+    return bool(name) and name == name.strip() and " ".join(name.split()) in file.line(line)
 
 
 def absent_words(view: View) -> list[str]:
@@ -69,7 +68,7 @@ def mention(view: View) -> tuple[str, str] | None:
     """The first line that mentions the feature, quoted, and its source."""
     for file in (*view.sources, *view.tests, *view.docs):
         if number := _first_mention(view, file):
-            quoted = quoting.whole(quoting.unmarked(file.lines[number - 1]))
+            quoted = quoting.whole(quoting.unmarked(file.line(number)))
             return (quoted, file.cite(number)) if quoted else None
     return _mention_in_data(view)
 
@@ -82,8 +81,7 @@ def _mention_in_data(view: View) -> tuple[str, str] | None:
         path = tree.containing(word, paths) or ""
         lines = (tree.lines(path) if "`" not in path else None) or []
         if number := next((n for n, line in enumerate(lines, 1) if word in line), 0):
-            place = quoting.anchored(word, number, quoting.path_of(path))
-            return place, str(Ref("lines", path, number, number))
+            return quoting.anchored(word, number, path), str(Ref("lines", path, number, number))
     return None
 
 

@@ -1,5 +1,6 @@
 """Findings about what a description asks for and an earlier one did not."""
 
+import math
 from collections.abc import Iterable
 
 from preread.evidence.relevance import FULL
@@ -20,7 +21,7 @@ def novel_findings(view: View, findings: Iterable[Finding], earlier: str) -> lis
     def share(finding: Finding) -> float:
         texts = (finding.section, finding.text, *finding.sources)
         held = frozenset().union(*map(view.relevance.stems_in, texts))
-        return sum(weights.get(stem, 0.0) for stem in held)
+        return math.fsum(weights.get(stem, 0.0) for stem in held)  # exact in any order
 
     scored = [(share(finding), finding) for finding in findings]
     about = [pair for pair in scored if pair[0] and pair[0] >= enough]

@@ -26,9 +26,9 @@ FIRST_ARGUMENT = re.compile(r"(?<!\w)[\w.]*[a-z]\w*\(\s*([A-Za-z_][\w.]*(?:\([^(
 EMPTY_TITLE = re.compile(r"\s*[\w.]+\(\s*(?:\"\"|''|``)\s*,")
 
 
-def anchored(name: str, line: int, path: str = "") -> str:
-    """A name with its line, or with file and line: `name` :12."""
-    return f"{code(name)} {path}:{line}"
+def anchored(name: str, lines: int | str, path: str = "") -> str:
+    """A name with its line or lines, or with file and line: `name` :12."""
+    return f"{code(name)} {anchors.written_path(path) if path else ''}:{lines}"
 
 
 def qualified(symbol: Symbol) -> str:
@@ -47,18 +47,11 @@ def rows(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[n : n + size] for n in range(0, len(items), size)]
 
 
-def in_file(path: str, named: Sequence[tuple[str, int]], most: int = 1_000) -> str:
+def in_file(path: str, named: Sequence[tuple[str, int | str]], most: int = 1_000) -> str:
     """Names of one file with their lines, the first with its path; how many more there are."""
     (name, line), *rest = named[:most]
     more = f" and {len(named) - most} more" if len(named) > most else ""
-    return (
-        ", ".join((anchored(name, line, path_of(path)), *(anchored(*one) for one in rest))) + more
-    )
-
-
-def path_of(path: str) -> str:
-    """A path as written in an anchor, before the line."""
-    return anchors.written_path(path)
+    return ", ".join((anchored(name, line, path), *(anchored(*one) for one in rest))) + more
 
 
 def file_source(path: str) -> str:
@@ -102,17 +95,10 @@ def can_be_anchored(name: str) -> bool:
 def is_variable(file: FileView, title: str, number: int) -> bool:
     """Whether a test's title is an expression, as in `t.Run(tc.name, …)`: it names no test.
 
-    A test whose title is empty has its own code for one.
+    So is an empty one, for which the test's own code makes up a title.
     """
-    text = file.lines[number - 1] if 0 < number <= len(file.lines) else ""
-    return bool(EMPTY_TITLE.match(text)) or title in FIRST_ARGUMENT.findall(text)
-
-
-def line(file: FileView, number: int) -> str:
-    """One line of a file as a code span; empty if it is too long to quote whole."""
-    text = file.lines[number - 1].strip() if 0 < number <= len(file.lines) else ""
-    text = re.sub(r"\s*[{;,]$", "", text)
-    return code(text) if is_provable(text) and len(text) <= MAX_LINE else ""
+    line = file.line(number)
+    return bool(EMPTY_TITLE.match(line)) or title in FIRST_ARGUMENT.findall(line)
 
 
 def unmarked(text: str) -> str:
@@ -142,4 +128,4 @@ def message(text: str) -> str:
 def line_with(file: FileView, text: str, start: int, within: int) -> int:
     """The first of these lines that contains the whole text; 0 if none does."""
     lines = range(start, min(start + within, len(file.lines) + 1))
-    return next((n for n in lines if text in file.lines[n - 1]), 0)
+    return next((n for n in lines if text in file.line(n)), 0)

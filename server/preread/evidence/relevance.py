@@ -6,8 +6,9 @@ files contain it. A text that contains the few weightiest words is fully relevan
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from preread.evidence.files import FileView
@@ -39,8 +40,8 @@ class Relevance:
 
     @cached_property
     def _worth_a_look(self) -> re.Pattern[str]:
-        """What every word with one of the stems contains: a stem is its beginning but for a
-        letter.
+        """Matches every text with one of the stems: a cheap first test. A stem may differ from
+        its words in its last letter.
         """
         beginnings = {stem[: max(2, len(stem) - 1)] for stem in self.weights} | self.compounds
         return re.compile("|".join(map(re.escape, sorted(beginnings))) or r"(?!)", re.IGNORECASE)
@@ -71,22 +72,27 @@ class Relevance:
         held = frozenset().union(*map(self.stems_in, texts))
         return bool(self.feature) and self.feature <= held
 
-    def counts(self, lines: Sequence[str]) -> list[tuple[int, str]]:
-        """The line number (1-based) and stem of each occurrence in a file."""
+    def bodies(self, file: FileView) -> Callable[[int, int], float]:
+        """A function that says how much lines of a file are about the request, by how often they
+        have its stems; saturated.
+        """
         look, of = self._worth_a_look.search, self._of_identifier
-        return [
+        found = [
             (number, stem)
-            for number, line in enumerate(lines, 1)
+            for number, line in enumerate(file.lines, 1)
             if look(line)
             for identifier in words.IDENTIFIER.findall(line)
             for stem in of(identifier)
         ]
+        lines = [number for number, _ in found]
 
-    def body(self, stems: Iterable[str]) -> float:
-        """How much a span is about the request, by the stems that occur in it; saturated."""
-        counts = Counter(stems)
-        total = math.fsum(self.weights[stem] * n / (n + SATURATION) for stem, n in counts.items())
-        return min(1.0, total / self.full)
+        def between(start: int, end: int) -> float:
+            inside = found[bisect_left(lines, start) : bisect_right(lines, end)]
+            counts = Counter(stem for _, stem in inside)
+            parts = (self.weights[stem] * n / (n + SATURATION) for stem, n in counts.items())
+            return min(1.0, math.fsum(parts) / self.full)
+
+        return between
 
     def definition(self, file: FileView, name: str, container: str, body: float) -> float:
         """The score of a definition, which includes its file's rank."""

@@ -1,68 +1,32 @@
 """The view that rules share: the feature's files, definitions and tests, each best first."""
 
 import sqlite3
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from preread.evidence.files import FileView
+from preread.evidence.files import Definition, FileView, Test
 from preread.evidence.relevance import RELATED, Relevance
+from preread.evidence.symbols import FUNCTIONS, defined
 from preread.gates.feature_names import PROJECT
 from preread.index import gitlog, words
 from preread.index.analysis import AnalysisCache
 from preread.models import Request
-from preread.ranking.fusion import Hit
 from preread.ranking.query import Query
 from preread.services import Services
-from preread.syntax import Outline, Symbol, TestCase
+from preread.syntax import Symbol
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
 UNNAMED_FLOOR = 0.7  # the same of tests that have words of the description alone
-LONG = 100  # lines: what such a function is made of is listed, as of a composable or a plugin
-WRAPPED = 0.8  # of a type's lines: if one inner type has as many, the outer is its namespace
 NAMED_FLOOR = 0.35  # score of a file that is named though it has no word of the request
 DECLARED = 0.4  # of its score: what a header of C declares and another file defines
 PLAIN = frozenset({"constant", "type"})
-FUNCTIONS = frozenset({"function", "method", "component"})
 TESTED_SOURCES = 4  # sources whose own lines may contain tests
 PROJECT_MENTIONS = 20  # files mentioning a definition that make it fully central
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class Definition:
-    """A definition in one of the feature's files; with score 0 it only shares the file."""
-
-    file: FileView
-    symbol: Symbol
-    score: float
-
-    @property
-    def full_name(self) -> str:
-        return _path_of(self.symbol)
-
-    @property
-    def cite(self) -> str:
-        return self.file.cite(self.symbol.start, min(self.symbol.end, len(self.file.lines)))
-
-
-@dataclass(frozen=True, eq=False)
-class Test:
-    """A test in one of the feature's test files."""
-
-    __test__ = False  # pytest would collect it by its name
-
-    file: FileView
-    case: TestCase
-    score: float
-
-    @property
-    def text(self) -> str:
-        return self.file.span_text(self.case.start, self.case.end)
 
 
 @dataclass(eq=False)
@@ -78,7 +42,7 @@ class View:
     sources: list[FileView]
     tests: list[FileView]
     docs: list[FileView]
-    hits: dict[str, list[Hit]]  # the ranking itself: files, tests, docs
+    ranked: dict[str, list[FileView]]  # the files, tests and docs as ranked, to be shown
     further: dict[str, list[FileView]]  # files ranked after these, by kind
     ticket: str = ""
     knowledge: str = ""
@@ -97,9 +61,8 @@ class View:
         """
         found = [one for file in self.sources for one in self._definitions_of(file)]
         made = {one.full_name for one in found if not _is_declaration(one)}
-        declared = (one for one in found if _is_declaration(one) and one.full_name in made)
-        scores = {id(one): DECLARED * one.score for one in declared}
-        found = [replace(one, score=scores.get(id(one), one.score)) for one in found]
+        repeated = {id(o) for o in found if _is_declaration(o) and o.full_name in made}
+        found = [replace(o, score=DECLARED * o.score) if id(o) in repeated else o for o in found]
         return sorted(found, key=_by_score)
 
     @cached_property
@@ -108,22 +71,10 @@ class View:
         return [file for file in self.sources if self.definitions_in(file)]
 
     def _definitions_of(self, file: FileView) -> Iterable[Definition]:
-        tests = _TestCode(file.outline)
-        symbols = [
-            one for one in file.outline.symbols if one.kind != "heading" and not tests.has(one)
-        ]
-        functions: dict[str, list[Symbol]] = {}
-        for symbol in symbols:
-            if symbol.kind in FUNCTIONS:
-                functions.setdefault(_path_of(symbol), []).append(symbol)
-        spans = _Spans(self.relevance.counts(file.lines))
-        symbols = [one for one in symbols if not is_constructor(one, symbols)]
-        for symbol in _without_namespaces(_without_overloads(symbols)):
-            around = functions.get(symbol.container, ())  # a class may have the same name
-            if any(one.start <= symbol.start <= one.end < one.start + LONG for one in around):
-                continue
-            body = self.relevance.body(spans.between(symbol.start, symbol.end))
-            yield Definition(file, symbol, self._score(file, symbol, body))
+        body = self.relevance.bodies(file)
+        for symbol in defined(file.outline):
+            score = self._score(file, symbol, body(symbol.start, symbol.end))
+            yield Definition(file, symbol, score)
 
     def _score(self, file: FileView, symbol: Symbol, body: float) -> float:
         if self.whole_project:
@@ -221,10 +172,10 @@ class View:
         return sorted(files.values(), key=lambda file: -(file.score + best[file.path] / most))
 
     def _cases_of(self, file: FileView) -> Iterable[Test]:
-        spans = _Spans(self.relevance.counts(file.lines))
+        body = self.relevance.bodies(file)
         for case in file.outline.tests:
-            body = self.relevance.body(spans.between(case.start, case.end))
-            score = self.relevance.test(file, case.name, case.group, body)
+            inside = body(case.start, case.end)
+            score = self.relevance.test(file, case.name, case.group, inside)
             yield Test(file, case, file.score if self.whole_project else score)
 
     # -- the whole project, by the index
@@ -257,15 +208,10 @@ class View:
         sql = f"SELECT path FROM files WHERE role IN ({marks}) ORDER BY path"  # noqa: S608 - marks
         return [path for (path,) in self.connection.execute(sql, roles)]
 
-    def outline(self, path: str) -> Outline:
-        """The outline of any file of the project."""
-        self.services.progress.check()
-        return self.analyses.outline(path)
-
     def any_file(self, path: str) -> FileView:
         """A FileView of any file of the project."""
         if path not in self._files:
-            self._files[path] = FileView(path, "", 0.0, self.services, self.analyses)
+            self._files[path] = FileView(path, self.services, self.analyses)
         return self._files[path]
 
     @cached_property
@@ -309,74 +255,11 @@ def _containing(cases: Iterable[Test]) -> Iterator[Test]:
             yield one
 
 
-def _path_of(symbol: Symbol) -> str:
-    """The name of a symbol behind the names of what it is defined in."""
-    return f"{symbol.container}.{symbol.name}" if symbol.container else symbol.name
-
-
 def _is_declaration(one: Definition) -> bool:
     """Whether it only declares a function: in C, a header does."""
-    text = one.file.span_text(one.symbol.start, one.symbol.end)
-    return one.symbol.kind in FUNCTIONS and text.endswith(";") and "{" not in text
+    return one.symbol.kind in FUNCTIONS and one.text.endswith(";") and "{" not in one.text
 
 
 def _by_score(one: Definition) -> tuple[float, bool, str, int]:
     """Best first; among equals, constants and types last."""
     return -one.score, one.symbol.kind in PLAIN, one.file.path, one.symbol.start
-
-
-def is_constructor(symbol: Symbol, others: Iterable[Symbol]) -> bool:
-    """Whether a method has the name of the class around it, which is one of these."""
-    if symbol.kind != "method" or symbol.name != symbol.container.rpartition(".")[2]:
-        return False
-    classes = (one for one in others if one.name == symbol.name and one.kind == "class")
-    return any(one.start <= symbol.start <= one.end for one in classes)
-
-
-def _without_overloads(symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Each definition once: of overloads only the longest, the implementation."""
-    longest: dict[tuple[str, str], Symbol] = {}
-    for symbol in symbols:
-        known = longest.get((symbol.container, symbol.name))
-        if known is None or symbol.end - symbol.start > known.end - known.start:
-            longest[symbol.container, symbol.name] = symbol
-    return sorted(longest.values(), key=lambda symbol: symbol.start)
-
-
-def _without_namespaces(symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Leave out what is nothing but the outer layer of one type, as Ruby's modules mostly are."""
-    inner: dict[str, Symbol] = {}
-    for symbol in symbols:
-        if symbol.kind == "class":
-            inner.setdefault(symbol.container, symbol)
-
-    def wraps(symbol: Symbol) -> bool:
-        own = inner.get(_path_of(symbol)) if symbol.kind == "class" else None
-        lines = symbol.end - symbol.start
-        return own is not None and own.end - own.start >= WRAPPED * lines
-
-    return [symbol for symbol in symbols if not wraps(symbol)]
-
-
-class _TestCode:
-    """What a source has only for its own tests: their modules, and what is inside them."""
-
-    def __init__(self, outline: Outline) -> None:
-        self._groups = {test.group for test in outline.tests if test.group}
-        self._spans = [(test.start, test.end) for test in outline.tests]
-
-    def has(self, symbol: Symbol) -> bool:
-        if symbol.container in self._groups or symbol.name in self._groups:
-            return True
-        return any(start <= symbol.start <= end for start, end in self._spans)
-
-
-class _Spans:
-    """Occurrences of the request's stems in a file, by line."""
-
-    def __init__(self, occurrences: Sequence[tuple[int, str]]) -> None:
-        self._lines = [line for line, _ in occurrences]
-        self._stems = [stem for _, stem in occurrences]
-
-    def between(self, start: int, end: int) -> Sequence[str]:
-        return self._stems[bisect_left(self._lines, start) : bisect_left(self._lines, end + 1)]

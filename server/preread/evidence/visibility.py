@@ -42,8 +42,8 @@ def _is_open(view: View, file: FileView, symbol: Symbol) -> bool:
 
 def _before(file: FileView, symbol: Symbol) -> str:
     """The text before the name, on its line and in its signature."""
-    line = file.span_text(symbol.start, symbol.start)
-    return " ".join(text.partition(symbol.name)[0] for text in (line, symbol.signature))
+    texts = (file.line(symbol.start), symbol.signature)
+    return " ".join(text.partition(symbol.name)[0] for text in texts)
 
 
 def _is_imported(view: View, file: FileView, symbol: Symbol) -> bool:

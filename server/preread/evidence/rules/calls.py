@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
-from preread.evidence.files import FileView
+from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Test, View
+from preread.evidence.symbols import FUNCTIONS
+from preread.evidence.view import View
 from preread.syntax import Call
 
 MAX_SHOWN = 4
@@ -48,7 +49,7 @@ def _uses(view: View) -> dict[str, list[_Use]]:
     names = _functions(view)
     uses: dict[str, list[_Use]] = defaultdict(list)
     for number, test in enumerate(view.main_cases):
-        for call in test.file.calls_between(test.case.start, test.case.end):
+        for call in test.calls:
             if _is_of_project(name := _name(call), names) and not _is_parameter(test, name):
                 uses[name].append(_Use(number, test.file, call))
     return uses
@@ -79,7 +80,7 @@ def _is_of_project(name: str, names: Container[str]) -> bool:
 
 def _is_parameter(test: Test, name: str) -> bool:
     """Whether it is a parameter of the test: `done` in Mocha, `t.Parallel` in Go."""
-    opening = test.file.span_text(test.case.start, test.case.start)
+    opening = test.file.line(test.case.start)
     if f"({name.partition('.')[0]} *testing." in opening:
         return True
     return name.isidentifier() and re.search(rf"[(,]\s*{name}\s*[,)]", opening) is not None
@@ -89,11 +90,11 @@ def _shortest(uses: Sequence[_Use]) -> str:
     """The shortest line that is a statement with one of the calls, with its place."""
     found = []
     for use in uses:
-        line = use.file.span_text(use.call.line, use.call.line).strip()
+        line = use.file.line(use.call.line).strip()
         fits = use.call.line == use.call.end and len(line) <= quoting.MAX_LINE
         whole = line.count("(") == line.count(")") and not line.endswith((",", "{", "["))
         if fits and whole and _name(use.call) in line and "``" not in line:
-            found.append(quoting.anchored(line, use.call.line, quoting.path_of(use.file.path)))
+            found.append(quoting.anchored(line, use.call.line, use.file.path))
     return min(found, key=len, default="")
 
 

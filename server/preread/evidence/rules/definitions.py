@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
-from preread.evidence.files import FileView
+from preread.evidence.files import Definition, FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Definition, View, is_constructor
+from preread.evidence.symbols import FUNCTIONS, is_constructor
+from preread.evidence.view import View
 from preread.syntax import Call, Symbol, enclosing
 
 MAX_FILES = 10  # of which names without a word of the request are listed, too
@@ -147,7 +148,7 @@ def _split(text: str) -> list[str]:
 def _calls(view: View, one: Definition) -> str:
     """The project's functions that a function calls, in order: of many those of the request."""
     called: dict[str, int] = {}
-    for call in one.file.calls_between(one.symbol.start, one.symbol.end):
+    for call in one.calls:
         name = _called_name(call)
         is_first = name != one.symbol.name and _is_name(name) and name not in called
         if is_first and not _is_foreign(view, one.file, call.callee):
@@ -213,10 +214,7 @@ def _callers(view: View, one: Definition) -> str:
     candidates = view.candidates(name, ("source",))
     for path in candidates[:MAX_CANDIDATES]:
         found += _callers_in(view, view.any_file(path), one)
-    shown = [
-        quoting.anchored(c.name, c.line, c.path and quoting.path_of(c.path))
-        for c in found[:MAX_CALLERS]
-    ]
+    shown = [quoting.anchored(one.name, one.line, one.path) for one in found[:MAX_CALLERS]]
     number = "" if len(candidates) > MAX_CANDIDATES else f"{len(found) - MAX_CALLERS} "
     more = f" and {number}more" if len(found) > MAX_CALLERS else ""
     return ", ".join(shown) + more
@@ -228,7 +226,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
     named = [s for s in one.file.outline.symbols if s.name == one.symbol.name]
     is_shared = sum(not is_constructor(s, named) for s in named) > 1
     for call in (call for call in file.details.calls if _may_call(view, file, call, one)):
-        around = enclosing(view.outline(file.path), call.line)
+        around = enclosing(file.outline, call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
         if isinstance(around, Symbol) and _is_name(around.name):

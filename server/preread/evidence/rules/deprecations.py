@@ -6,8 +6,9 @@ from itertools import islice
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
+from preread.evidence.files import Definition
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Definition, View
+from preread.evidence.view import View
 from preread.syntax import Call, enclosing
 
 MAX_FACTS = 8
@@ -75,7 +76,7 @@ def _decorated(one: Definition) -> Found | None:
 
 def _warned(one: Definition) -> Found | None:
     """A call in its body that warns of the deprecation, by its arguments."""
-    for call in one.file.calls_between(one.symbol.start, one.symbol.end):
+    for call in one.calls:
         texts = _texts_of_warning(call)
         inner = enclosing(one.file.outline, call.line) if texts else None
         if inner is not None and inner.start == one.symbol.start:

@@ -36,8 +36,8 @@ def find(view: View) -> Iterator[Found]:
 
 def _is_quotable(doc: FileView, heading: Symbol) -> bool:
     """Whether a heading is short, and its line has it as its name says."""
-    line = doc.lines[heading.start - 1] if heading.start <= len(doc.lines) else ""
-    is_there = " ".join(heading.name.split()) in " ".join(line.split())
+    line = " ".join(doc.line(heading.start).split())
+    is_there = " ".join(heading.name.split()) in line
     is_short = quoting.is_provable(heading.name) and len(heading.name) <= MAX_HEADING
     return is_there and is_short and quoting.can_be_anchored(heading.name)
 

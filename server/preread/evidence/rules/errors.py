@@ -45,7 +45,7 @@ def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:
     """The lines from an error's name to its message; None unless both are there to be quoted."""
     message = quoting.message(raised.message)
     end = quoting.line_with(file, message, raised.line, MAX_BELOW)
-    named = end and raised.exception in file.lines[raised.line - 1]
+    named = end and raised.exception in file.line(raised.line)
     is_sentence = " " in message and "``" not in message  # a single word is a code or a key
     fits = is_sentence and MIN_MESSAGE <= len(message) <= quoting.MAX_LINE
     return (raised.line, end, message) if named and fits else None
@@ -53,13 +53,11 @@ def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:
 
 def _listed(file: FileView, messages: Sequence[_Message]) -> str:
     """Messages with their lines, the first one with the file's path."""
-    path = quoting.path_of(file.path)
-    parts: list[str] = []
-    for one in messages:
-        lines = f"{one.start}-{one.end}" if one.end > one.start else f"{one.start}"
-        parts.append(f"{code(one.text)} {path}:{lines}")
-        path = ""
-    return ", ".join(parts)
+    named = [
+        (one.text, f"{one.start}-{one.end}" if one.end > one.start else one.start)
+        for one in messages
+    ]
+    return quoting.in_file(file.path, named)
 
 
 RULE = Rule(

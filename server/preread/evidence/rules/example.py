@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
+from preread.evidence.files import Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Test, View
+from preread.evidence.view import View
 
 FIRST_FILES = 3  # of the feature's test files
 MIN_LINES, MAX_LINES = 4, 12
@@ -34,12 +35,11 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _called(one: Test) -> frozenset[str]:
-    calls = one.file.calls_between(one.case.start, one.case.end)
-    return frozenset(call.callee for call in calls)
+    return frozenset(call.callee for call in one.calls)
 
 
 def _start(one: Test) -> int:
-    """The first line of a test with its decorators; 0 if it is no good example."""
+    """The first line of a test with its decorators; 0 if it makes a poor example."""
     start, lines = one.case.start, one.file.lines
     if quoting.is_variable(one.file, one.case.name, start):
         return 0  # what a loop over a table runs

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import quoting
-from preread.evidence.files import FileView
+from preread.evidence.absence import is_for_tests
+from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Test, View
-from preread.index import words
-from preread.syntax import Import, Symbol
+from preread.evidence.view import View
+from preread.syntax import Symbol
 
 MAX_NAMES, MAX_SHOWN = 60, 12  # names looked up; helpers shown
 MIN_TESTS, SHARED = 2, 0.05  # tests that use it; their least share of all tests
@@ -51,7 +51,7 @@ def _users(view: View) -> dict[_Name, list[Test]]:
     found: dict[_Name, list[Test]] = defaultdict(list)
     for test in view.main_cases:
         names = {_Name(name, is_fixture=True) for name in _fixtures_of(test)}
-        for call in test.file.calls_between(test.case.start, test.case.end):
+        for call in test.calls:
             if match := CALLED.match(call.callee):
                 names.add(_Name(match[1] or match[2], is_fixture=False))
         names |= {_Name(name, is_fixture=False) for name in _bases_of(test)}
@@ -95,15 +95,10 @@ def _other_files(view: View, name: _Name, test: Test) -> list[str]:
         # A conftest's reach no other folder; those of another file may be imported by one.
         shared = [path for path in found if not path.endswith("conftest.py")]
         return sorted(above, key=lambda path: -path.count("/")) or shared[: len(found) == 1]
-    if not all(map(_is_for_tests, view.defining(name.text))):
+    if not all(map(is_for_tests, view.defining(name.text))):
         return []
     found = view.defining(name.text, ("support", "test", "source"))
     return found if len(found) == 1 else []
-
-
-def _is_for_tests(path: str) -> bool:
-    """Whether a source exists only for tests: `src/test_helpers/client.rs`."""
-    return not {"test", "tests"}.isdisjoint(words.parts(path))
 
 
 def _is_helper(file: FileView, symbol: Symbol, is_fixture: bool) -> bool:
@@ -123,24 +118,14 @@ def _is_in_reach(test: Test, file: FileView, symbol: Symbol) -> bool:
         return not owner or owner in test.case.group
     if owner:
         return owner in _bases_of(test)
-    folder = file.path.rpartition("/")[0]
-    return folder == test.file.path.rpartition("/")[0] or any(
-        _brings_in(one, file.path, symbol.name) for one in test.file.outline.imports
-    )
-
-
-def _brings_in(one: Import, path: str, name: str) -> bool:
-    """Whether an import brings in a name from this file, and not from a library."""
-    module = SEGMENT.findall(one.module.lower())
-    is_near = not module or not set(module[-2:]).isdisjoint(SEGMENT.findall(path.lower()))
-    is_named = name in one.names or "*" in one.names
-    # In Swift, a module is a folder, and an import brings in all its names.
-    is_folder = not one.names and not set(module[-1:]).isdisjoint(path.lower().split("/")[:-1])
-    return (is_named and is_near) or is_folder or module[-1:] == [name.lower()]
+    parts = set(SEGMENT.findall(file.path.lower()))
+    modules = [one.module for one in test.file.outline.imports if symbol.name in one.names]
+    near = (not parts.isdisjoint(SEGMENT.findall(module.lower())[-2:]) for module in modules)
+    return not modules or any(near)  # it may be imported from a library
 
 
 def _listed(helpers: list[_Helper], total: int) -> str:
-    path = quoting.path_of(helpers[0].file.path)
+    path = helpers[0].file.path
     parts: list[str] = []
     for one in helpers:
         counted = f"in {one.tests}" if parts else f"in {one.tests} of {total} tests"
@@ -151,7 +136,7 @@ def _listed(helpers: list[_Helper], total: int) -> str:
 
 def _shown(helper: _Helper) -> str:
     """A helper with its parameters, if they are all on its line."""
-    line = helper.file.span_text(helper.symbol.start, helper.symbol.start)
+    line = helper.file.line(helper.symbol.start)
     text = line[max(0, line.find(helper.symbol.name)) :]
     depth = 0
     for match in re.finditer(r"[()]", text[:MAX_LINE]):

@@ -53,7 +53,7 @@ def _is_no_table(file: FileView) -> bool:
 
 
 def _quoted(file: FileView) -> list[str]:
-    """What may be an address in a file, at a glance."""
+    """The texts of a file that look like addresses: a cheap first test."""
     return (RELATIVE if TABLE.search(file.path) else QUOTED).findall(file.text)
 
 
@@ -104,7 +104,7 @@ def _line(file: FileView, address: str, line: int) -> int:
     """The line of an address in quotes: below the call's beginning, or above what it decorates."""
     quoted = re.compile(rf"(?:[\"'`]|(?=resource)){re.escape(address)}(?!\w)")
     near = (*range(line, line + MAX_LINES), *range(line - 1, max(0, line - MAX_LINES), -1))
-    return next((n for n in near if quoted.search(file.span_text(n, n))), 0)
+    return next((n for n in near if quoted.search(file.line(n))), 0)
 
 
 RULE = Rule(

@@ -40,7 +40,7 @@ def _attributes(file: FileView) -> Iterator[tuple[str, str, int]]:
 
 def _listed(file: FileView, groups: dict[str, dict[str, int]]) -> str:
     """Each attribute with its values and their lines, the first one with the file's path."""
-    path, parts, left = quoting.path_of(file.path), list[str](), MAX_SHOWN
+    path, parts, left = file.path, list[str](), MAX_SHOWN
     for name, values in groups.items():
         shown = []
         for value, line in list(values.items())[:left]:

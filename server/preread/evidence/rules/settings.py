@@ -1,4 +1,4 @@
-"""The environment variables, options of the command line and configuration keys that it reads."""
+"""The environment variables, command-line options and configuration keys of the feature."""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def _settings(file: FileView) -> Iterator[tuple[str, int]]:
     """By line: variables and keys as they are read, options as they are declared."""
     comments = {n for one in file.details.comments for n in range(one.start, one.end + 1)}
     options = [(one.name, one.line) for one in file.details.members if one.kind == "option"]
-    found = [(name, line) for name, line in options if name in file.span_text(line, line)]
+    found = [(name, line) for name, line in options if name in file.line(line)]
     for number, line in enumerate(file.lines, 1):
         if len(line) <= MAX_LINE and number not in comments:
             found += [(name, number) for name in _names_read(line)]

@@ -48,7 +48,7 @@ def _hooks(file: FileView) -> list[tuple[str, str]]:
     found = []
     for (name, line), calls in blocks.items():
         if called := _called(file, calls):
-            text = f"{quoting.anchored(name, line, quoting.path_of(file.path))} → {called}"
+            text = f"{quoting.anchored(name, line, file.path)} → {called}"
             found.append((text, re.sub(r":\d+", "", called)))
     return found
 
@@ -57,7 +57,7 @@ def _hook_line(file: FileView, call: Call) -> int:
     """The line of the hook's name, above the call; 0 if it is not there."""
     name = re.compile(rf"(?<!\w)(?<!\)\.)(?<!super\.)(?<!parent::){re.escape(call.hook)}(?!\w)")
     above = range(call.line, max(0, call.line - ABOVE), -1)
-    return next((n for n in above if name.search(file.span_text(n, n))), 0)
+    return next((n for n in above if name.search(file.line(n))), 0)
 
 
 def _called(file: FileView, calls: Sequence[Call]) -> str:
@@ -66,12 +66,7 @@ def _called(file: FileView, calls: Sequence[Call]) -> str:
     for call in calls:
         name = call.callee.rpartition("…")[2].strip("().[] ")
         is_base = name in {"super", call.hook} or PARENT.match(call.callee) is not None
-        if (
-            name
-            and not is_base
-            and name in file.span_text(call.line, call.line)
-            and "`" not in name
-        ):
+        if name and not is_base and name in file.line(call.line) and "`" not in name:
             lines.setdefault(name, call.line)
     return quoting.listed(list(lines.items())[:MAX_CALLS])
 
@@ -89,7 +84,7 @@ def _autouse(file: FileView, score: float) -> Iterator[Found]:
         if not any("autouse" in decorator for decorator in symbol.decorators):
             continue
         calls = [one for one in file.calls_between(symbol.start, symbol.end) if one.hook]
-        name = quoting.anchored(symbol.name, symbol.start, quoting.path_of(file.path))
+        name = quoting.anchored(symbol.name, symbol.start, file.path)
         called = _called(file, calls)
         yield Found(f"{name}, autouse{f' → {called}' if called else ''}", (), score)
 
@@ -99,14 +94,14 @@ def _stubs(view: View) -> Iterator[Found]:
     places: dict[str, tuple[FileView, Call]] = {}
     tests: dict[str, set[int]] = defaultdict(set)
     for number, test in enumerate(view.main_cases):
-        for call in test.file.calls_between(test.case.start, test.case.end):
-            if _replaces(call) and call.text in test.file.span_text(call.line, call.line):
+        for call in test.calls:
+            if _replaces(call) and call.text in test.file.line(call.line):
                 places.setdefault(call.text, (test.file, call))
                 tests[call.text].add(number)
     for text in sorted(tests, key=lambda text: -len(tests[text]))[:MAX_STUBS]:
         file, call = places[text]
         if len(tests[text]) >= MIN_TESTS and len(text) <= quoting.MAX_LINE and "``" not in text:
-            shown = quoting.anchored(text, call.line, quoting.path_of(file.path))
+            shown = quoting.anchored(text, call.line, file.path)
             score = 0.3 + 0.5 * len(tests[text]) / len(view.main_cases)
             yield Found(f"{shown}, in {len(tests[text])} tests", (), score)
 

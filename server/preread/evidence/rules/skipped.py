@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import quoting
+from preread.evidence.files import Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Test, View
+from preread.evidence.view import View
 
 MAX_FACTS, MAX_NAMES = 8, 6
 OWN = 0.2  # of the best test's score: tests below only share the file
 ABOVE = 12  # lines before a test in which its decorators are looked for
-# How test frameworks call it; the name of a mark begins with one of these words.
+# What test frameworks call such a mark: its name begins with one of these words.
 MARK = re.compile(
     r"(?i)^(skip|xfail|expect(ed)?_?failure|fail(s|ing)$|todo|fixme|ignored?$|disabled|flaky|pending)"
 )
@@ -55,10 +56,10 @@ def _marked(test: Test) -> _Marked | None:
 
 def _placed(test: Test, mark: str) -> _Marked | None:
     """The position of a mark; one too long to quote is cited by name."""
-    lines, start = test.file.lines, test.case.start
+    start = test.case.start
     name = mark.partition("(")[0]
     around = (*range(start, max(0, start - ABOVE), -1), *range(start + 1, test.case.end + 1))
-    at = next((n for n in around if n <= len(lines) and name.lstrip(".") in lines[n - 1]), 0)
+    at = next((n for n in around if name.lstrip(".") in test.file.line(n)), 0)
     if not at or not quoting.whole(name):
         return None
     end = max(start, at)
@@ -72,14 +73,12 @@ def _condition(marked: _Marked) -> str:
     file, test = marked.test.file, marked.test.case
     if marked.start <= test.start:
         return ""
-    depth = _indent(file.lines[marked.start - 1])
-    for number in range(marked.start - 1, test.start, -1):
-        line = file.lines[number - 1]
-        if line.strip() and _indent(line) < depth:
-            quoted = quoting.line(file, number)
-            source = quoting.path_of(file.path)
-            return f" under {quoted} {source}:{number}" if quoted else ""
-    return ""
+    depth = _indent(file.line(marked.start))
+    above = range(marked.start - 1, test.start, -1)
+    number = next((n for n in above if file.line(n).strip() and _indent(file.line(n)) < depth), 0)
+    text = re.sub(r"\s*[{;,]$", "", file.line(number).strip())
+    fits = quoting.is_provable(text) and len(text) <= quoting.MAX_LINE
+    return f" under {quoting.anchored(text, number, file.path)}" if fits else ""
 
 
 def _indent(line: str) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
-from preread.evidence.files import FileView
+from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import Test, View
+from preread.evidence.view import View
 
 MAX_FILES = 10
 TIER = 8  # tests in one line

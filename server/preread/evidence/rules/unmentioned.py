@@ -6,19 +6,18 @@ from typing import NamedTuple
 
 from preread.evidence import quoting
 from preread.evidence.absence import absent
-from preread.evidence.files import FileView
+from preread.evidence.files import Definition, FileView
 from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import MAIN_FLOOR, Definition, View
+from preread.evidence.view import MAIN_FLOOR, View
 from preread.evidence.visibility import is_public
-from preread.syntax import Member, Raise
+from preread.syntax import Raise
 
 MAX_FILES, MAX_DEFINITIONS = 5, 30  # that are checked
 MAX_SHOWN, MAX_PROOFS = 4, 6  # names in one fact, and their sources: a name has up to three
 MIN_NAME, MIN_WORDS = 5, 3  # letters of a name, words of a message
 MAX_BELOW = 8  # lines between an error's name and its message
 KINDS = frozenset({"function", "method", "class", "component"})
-FAMILIES = frozenset({"enum", "option"})
 # Tests may use the property instead of its accessor.
 ACCESSOR = re.compile(r"^(?:get|set|is)_?(?=[A-Z]|(?<=_)[a-z])(.{4,})")
 
@@ -32,11 +31,11 @@ class _Absence(NamedTuple):
 
 
 def find(view: View) -> Iterator[Found]:
-    """By file the definitions, then the members of families, then the messages."""
+    """By file the definitions, then the messages."""
     said: set[str] = set()
     for rank, file in enumerate(view.code[:MAX_FILES]):
         score = 0.9 / (1 + 0.3 * rank)
-        for own in (_definitions(view, file), _members(view, file), _messages(view, file)):
+        for own in (_definitions(view, file), _messages(view, file)):
             if found := [one for one in own if one.name not in said]:
                 shown = found[: min(MAX_SHOWN, MAX_PROOFS // len(found[0].sources))]
                 said.update(one.name for one in shown)
@@ -79,7 +78,7 @@ def _is_candidate(view: View, one: Definition) -> bool:
 def _is_derived(one: Definition) -> bool:
     """Whether it is a method of a class with a base, which may be what calls it."""
     owner = one.symbol.container.rpartition(".")[2]
-    line = one.file.span_text(one.symbol.start, one.symbol.start)
+    line = one.file.line(one.symbol.start)
     if not owner:
         return False
     classes = (s for s in one.file.outline.symbols if s.name == owner and s.kind != "method")
@@ -91,32 +90,6 @@ def _spellings(name: str) -> list[str]:
     """A name, and the property that it reads or writes."""
     match = ACCESSOR.match(name)
     return [name, match[1]] if match else [name]
-
-
-# -- members of families
-
-
-def _members(view: View, file: FileView) -> Iterator[_Absence]:
-    """Members of the feature's enumerations and its options, by name and by value."""
-    for member in file.details.members:
-        bare = member.name.lstrip("-")
-        if member.kind not in FAMILIES or len(bare) < MIN_NAME:
-            continue
-        line = file.span_text(member.line, member.line)
-        if member.name in line and _is_own(view, file, member):
-            value = re.findall(r"[\w.:/-][\w .:/-]{2,}", member.value)
-            if proof := absent(view, member.name, *value):
-                yield _Absence(member.name, member.line, proof)
-
-
-def _is_own(view: View, file: FileView, member: Member) -> bool:
-    """Whether it is about the feature, and of a family that callers can name."""
-    if file.is_in_test(member.line):
-        return False
-    owner = member.owner.rpartition(".")[2]
-    made = next((one for one in file.outline.symbols if one.name == owner), None)
-    is_open = member.kind == "option" or (made is not None and is_public(view, file, made))
-    return is_open and view.relevance.of(member.name, member.owner) >= RELATED
 
 
 # -- messages

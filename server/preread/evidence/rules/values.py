@@ -39,8 +39,7 @@ def find(view: View) -> Iterator[Found]:
 
 def _names_in_mains(view: View) -> frozenset[str]:
     """Every name that the feature's main definitions contain."""
-    bodies = (one.file.span_text(one.symbol.start, one.symbol.end) for one in view.mains)
-    return frozenset(name for body in bodies for name in re.findall(r"[^\W\d]\w*", body))
+    return frozenset(name for one in view.mains for name in re.findall(r"[^\W\d]\w*", one.text))
 
 
 def _relevance(view: View, file: FileView, member: Member) -> float:
@@ -77,7 +76,7 @@ def _single(view: View, file: FileView, rank: int, members: Sequence[Member]) ->
 
 def _assignment(file: FileView, member: Member) -> str:
     """`NAME = 30` as written; nothing unless name and value are whole on the one line."""
-    line = file.lines[member.line - 1] if member.line <= len(file.lines) else ""
+    line = file.line(member.line)
     match = re.search(rf"(?<!\w){re.escape(member.name)}(?!\w)", line)
     value = member.value.rpartition(" = ")[2]  # of a field, behind its type
     literal = LITERAL.search(value) and not MADE.search(value)
@@ -103,7 +102,7 @@ def _is_quotable(file: FileView, member: Member) -> bool:
     """Whether a name is on its line, and the line is inside its owner, as the check wants it."""
     around = enclosing(file.outline, member.line)
     inside = f"{around.container} {around.name}" if isinstance(around, Symbol) else ""
-    line = file.span_text(member.line, member.line)
+    line = file.line(member.line)
     named = bool(member.owner) and (member.owner in inside or member.owner in line)
     return named and member.name in line and "`" not in member.name
 

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import PurePosixPath
 
 from preread.dossier.fact_text import code
 from preread.dossier.sources import Ref
-from preread.evidence import feature_commits, nearest, quoting
-from preread.evidence.files import FileView
+from preread.evidence import nearest, quoting
+from preread.evidence.files import Definition, FileView, Test
 from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, Definition, Test, View
+from preread.evidence.symbols import FUNCTIONS
+from preread.evidence.view import View
 from preread.index import words
 
 SOURCES, TESTS = 4, 3
@@ -58,36 +60,11 @@ def _is_named(view: View, file: FileView) -> bool:
 
 
 def _mentioned(view: View, ranked: Sequence[FileView]) -> Iterator[Found]:
-    """The likeliest files that mention what none of them is about; else the first mention."""
-    nothing = "code: no definition named after it was found"
-    lines = [cited for file in ranked if (cited := nearest.mentioned_in(view, file))]
-    if lines:
-        yield Found(f"{nothing}; it is mentioned here", tuple(lines), 1.0)
-    elif found := nearest.mention(view):
-        text, source = found
-        first = f"{nothing}; it is first mentioned in {text}"
-        yield Found(f"{first}; mentions: {_counts(view)}", (source,), 1.0)
-
-
-def _counts(view: View) -> str:
-    """How many files of each role, and how many commits, mention the feature."""
-    of_files = {
-        "source": "source file",
-        "test": "test file",
-        "support": "test helper",
-        "doc": "document",
-    }
-    counts = [(_mentioning(view, role), kind) for role, kind in of_files.items()]
-    subjects = [commit.subject for commit in feature_commits.about(view)]
-    named = [one for one in subjects if view.relevance.feature & view.relevance.stems_in(one)]
-    counts.append((len(named), "commit"))
-    return ", ".join(f"{n} {kind}{'s' * (n > 1)}" for n, kind in counts if n)
-
-
-def _mentioning(view: View, role: str) -> int:
-    """How many files of a role contain a word of the feature's name."""
-    paths = {path for word in view.query.feature for path in view.candidates(word, (role,))}
-    return sum(bool(nearest.mentioned_in(view, view.any_file(path))) for path in paths)
+    """The likeliest files that mention what none of them is about."""
+    found = (nearest.mentioned_in(view, file) for file in (*ranked, *view.tests, *view.docs))
+    if lines := tuple(islice(filter(None, found), SOURCES)):
+        text = "code: no definition named after it was found; it is mentioned here"
+        yield Found(text, lines, 1.0)
 
 
 def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
