@@ -368,13 +368,6 @@ def test_a_word_repeated_many_times_says_no_more_than_often() -> None:
     assert words.bag("coupon " * 10_000).count("coupon") <= 100
 
 
-@CALM
-@given(st.from_regex(r"[a-z0-9]{1,12}(ies|sses|ing|ed|es|s|e|)", fullmatch=True))
-def test_a_stem_without_its_last_letter_begins_its_word(word: str) -> None:
-    """So a text that holds no such beginning need not be looked at word by word."""
-    assert word.startswith(words.stem(word)[:-1])
-
-
 def test_the_first_sentence_says_most(tmp_path: Path) -> None:
     files = {
         "src/z.py": "def checkout(): return gateway\n",

@@ -41,6 +41,13 @@ def test_the_function_that_is_asked_for_is_cited_and_named_and_its_neighbours_ar
     assert spans("shop.py", text, "refund") == [Span(14, 15, ("refund",))]
 
 
+def test_a_word_that_does_not_begin_with_its_own_stem_is_found() -> None:
+    text = (
+        filler("first", 10) + "def later(call):\n    return retry(call)\n\n\n" + filler("last", 10)
+    )
+    assert spans("shop.py", text, "retry") == [Span(14, 15, ("later",))]
+
+
 def test_a_class_is_narrowed_to_the_methods_that_matter() -> None:
     methods = [filler(f"method_{n}", 20, "    ") for n in range(6)]
     text = (

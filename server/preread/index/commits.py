@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from preread.index import words
-from preread.index.gitlog import BOT, FIELD, RECORD
+from preread.index.gitlog import BOT, FIELD, PLAIN, RECORD
 from preread.infra import sqlite
 from preread.project.read import data_at
 from preread.project.tree import Tree
@@ -18,15 +18,7 @@ MAX_FILES = 30  # a commit that changed more says nothing about any one of them
 MAX_TEXT = 600  # characters of a commit's body
 MAX_NAMED = 400  # commits requested by id: for more, reading the whole log is faster
 LAYOUT = "--format=%x1e%H%x1f%an%x1f%s%x1f%b%x1f"
-LOG = (
-    "--no-color",
-    "--relative",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--name-status",
-    "-M100%",
-    LAYOUT,
-)
+LOG = (*PLAIN, "--name-status", "-M100%", LAYOUT)
 TRAILER = re.compile(r"^[A-Z][\w-]+-by: .*$", re.MULTILINE)
 
 

@@ -40,8 +40,5 @@ class Exclusions:
             return kind, False
         declared = self._attributes.of(path)
         by_path = "" if declared.get(kind) is False else kind
-        return _declared_kind(declared) or by_path, False in declared.values()
-
-
-def _declared_kind(declared: dict[str, bool]) -> str:
-    return next((kind for kind, is_set in declared.items() if is_set), "")
+        by_attribute = next((name for name, is_set in declared.items() if is_set), "")
+        return by_attribute or by_path, False in declared.values()

@@ -1,8 +1,9 @@
 """Commits and patches from `git log`: fixes, reverts, and the lines they changed."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Log = Callable[..., bytes]  # the output of `git log` with these arguments
 
@@ -10,6 +11,8 @@ MAX_COMMITS = 400  # read for subjects and files
 MAX_MENTIONING = 150  # whose messages are read
 MAX_PATCHES = 150  # read line by line
 RECORD, FIELD = "\x1e", "\x1f"
+PLAIN = ("--no-color", "--relative", "--no-ext-diff", "--no-textconv")  # whatever is configured
+PATCH = ("--patch", "--unified=0")
 FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround"
     r"|crash(es)?)\b",
@@ -98,19 +101,29 @@ class Patch:
         return tuple(line for hunk in self.hunks for line in hunk.added)
 
 
-def _records(log: Log, *arguments: str) -> Iterator[list[str]]:
-    """The records of `git log`: the fields of each, then the text after them."""
+def _records(log: Log, *arguments: str) -> Iterator[tuple[Commit, str]]:
+    """The commits of `git log`, newest first, each with what is printed after its message."""
     layout = "--format=%x1e%H%x1f%as%x1f%at%x1f%an%x1f%s%x1f%b%x1f"
-    output = log("--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
+    output = log(*PLAIN, "--no-renames", layout, *arguments)
     for record in output.decode("utf-8", "replace").split(RECORD)[1:]:
         fields = record.split(FIELD)
         if len(fields) == 7:
-            yield fields
+            sha, date, at, author, subject, body, rest = fields
+            yield (
+                Commit(sha, " ".join(subject.split()), body.strip(), date, author, at=int(at)),
+                rest,
+            )
 
 
-def _commit(fields: list[str], files: Iterable[str] = ()) -> Commit:
-    sha, date, at, author, subject, body, _ = fields
-    return Commit(sha, " ".join(subject.split()), body.strip(), date, author, tuple(files), int(at))
+def _latest(log: Log, most: int, *arguments: str) -> Iterator[tuple[Commit, str]]:
+    """The latest commits, without merges and bots."""
+    for commit, rest in _records(log, f"-n{most}", "--no-merges", *arguments):
+        if not BOT.search(commit.author):
+            yield commit, rest
+
+
+def _with_files(found: Iterable[tuple[Commit, str]]) -> list[Commit]:
+    return [replace(commit, files=tuple(filter(None, rest.split("\n")))) for commit, rest in found]
 
 
 def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
@@ -119,18 +132,7 @@ def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
     """
     if not paths:
         return []
-    records = _records(
-        log,
-        f"-n{MAX_COMMITS}",
-        "--no-merges",
-        "--no-renames",
-        "--name-only",
-        "--full-diff",
-        "--",
-        *paths,
-    )
-    found = [_commit(fields, [p for p in fields[-1].split("\n") if p]) for fields in records]
-    return [commit for commit in found if not BOT.search(commit.author)]
+    return _with_files(_latest(log, MAX_COMMITS, "--name-only", "--full-diff", "--", *paths))
 
 
 def one(log: Log, sha: str) -> Commit | None:
@@ -138,9 +140,8 @@ def one(log: Log, sha: str) -> Commit | None:
 
     What a message names may have been rebased away, or be beyond a shallow clone's edge.
     """
-    options = ("-n1", "--no-patch", "--ignore-missing")
-    found = map(_commit, _records(log, *options, f"{sha}^{{commit}}", "--"))
-    return next((commit for commit in found if commit.sha.startswith(sha)), None)
+    found = _records(log, "-n1", "--no-patch", "--ignore-missing", f"{sha}^{{commit}}", "--")
+    return next((commit for commit, _ in found if commit.sha.startswith(sha)), None)
 
 
 def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
@@ -148,60 +149,29 @@ def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
     if not patterns:
         return []
     greps = [f"--grep={pattern}" for pattern in patterns]
-    records = _records(
-        log,
-        f"-n{MAX_MENTIONING}",
-        "--no-merges",
-        "-i",
-        "-F",
-        *greps,
-        "--no-renames",
-        "--name-only",
-        "--",
-        ".",
-    )
-    found = [_commit(fields, [p for p in fields[-1].split("\n") if p]) for fields in records]
-    return [commit for commit in found if not BOT.search(commit.author)]
+    return _with_files(_latest(log, MAX_MENTIONING, "-i", "-F", *greps, "--name-only", "--", "."))
 
 
 def churn(log: Log) -> dict[str, int]:
     """How many of the latest commits changed each file."""
-    counts: dict[str, int] = {}
-    for fields in _records(log, f"-n{MAX_COMMITS}", "--no-merges", "--name-only", "--", "."):
-        for path in fields[-1].split("\n"):
-            if path:
-                counts[path] = counts.get(path, 0) + 1
-    return counts
+    found = _records(log, f"-n{MAX_COMMITS}", "--no-merges", "--name-only", "--", ".")
+    return Counter(path for commit in _with_files(found) for path in commit.files)
 
 
 def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
     """The latest changes of these files, newest first, each with its removed and added lines."""
     if not paths:
         return []
-    found: list[Patch] = []
-    for fields in _records(
-        log,
-        f"-n{MAX_PATCHES}",
-        "--no-merges",
-        "--patch",
-        "--unified=0",
-        "--no-renames",
-        "--",
-        *paths,
-    ):
-        commit = _commit(fields)
-        if not BOT.search(commit.author):
-            found += _patches(commit, fields[-1])
-    return found
+    found = _latest(log, MAX_PATCHES, *PATCH, "--", *paths)
+    return [patch for commit, rest in found for patch in _patches(commit, rest)]
 
 
 def patches_in(log: Log, shas: Sequence[str]) -> list[Patch]:
     """What these commits changed, in their order; nothing of merges and unknown ones."""
     if not shas:
         return []
-    options = ("--no-walk=unsorted", "--ignore-missing", "--patch", "--unified=0", "--no-renames")
-    records = _records(log, *options, *shas, "--")
-    return [patch for fields in records for patch in _patches(_commit(fields), fields[-1])]
+    found = _records(log, "--no-walk=unsorted", "--ignore-missing", *PATCH, *shas, "--")
+    return [patch for commit, rest in found for patch in _patches(commit, rest)]
 
 
 def _patches(commit: Commit, text: str) -> Iterator[Patch]:

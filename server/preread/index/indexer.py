@@ -64,8 +64,7 @@ def _update(
     exclusions = Exclusions(services.settings.include, services.tree.attributes)
     (key,) = connection.execute("SELECT max(key) FROM exclusions").fetchone()
     is_new_key = key != exclusions.key
-    reclassified = _treated_differently(connection, exclusions) if is_new_key else set()
-    changed, gone = _changes(connection, files, reclassified)
+    changed, gone = _changes(connection, files, exclusions if is_new_key else None)
     if not changed and not gone:
         return
     rows = _rows(connection, changed)
@@ -78,7 +77,8 @@ def _update(
         _order(last + n, path, files[path], rows.get(path), exclusions)
         for n, path in enumerate(changed, 1)
     ]
-    _read_and_write(services, connection, orders, rows)
+    with closing(_batches(services, orders)) as batches:  # SQLite works without the GIL
+        workers.in_background(lambda batch: _write(connection, batch, rows), batches)
     if is_new_key:  # only now: an update that was cut short is repeated
         connection.execute("INSERT INTO exclusions (key) VALUES (?)", (exclusions.key,))
 
@@ -87,8 +87,6 @@ def _not_excluded(
     globs: Iterable[str], listed: dict[str, os.stat_result]
 ) -> dict[str, os.stat_result]:
     excluded = [glob_pattern(glob) for glob in globs]
-    if not excluded:
-        return listed
     return {
         path: info
         for path, info in listed.items()
@@ -97,31 +95,22 @@ def _not_excluded(
 
 
 def _changes(
-    connection: sqlite3.Connection, files: dict[str, os.stat_result], reclassified: set[str]
+    connection: sqlite3.Connection,
+    files: dict[str, os.stat_result],
+    new_exclusions: Exclusions | None,
 ) -> tuple[list[str], list[str]]:
     """The paths to read again, and the indexed ones that are gone."""
-    sql = "SELECT path, size, mtime, trusted AND substr(digest, 1, ?) = ? FROM files"
-    known = {path: stat for path, *stat in connection.execute(sql, (len(ANALYSIS), ANALYSIS))}
-    changed = [
+    sql = "SELECT path, treatment, size, mtime, trusted AND substr(digest, 1, ?) = ? FROM files"
+    rows = connection.execute(sql, (len(ANALYSIS), ANALYSIS)).fetchall()
+    gone = [path for path, *_ in rows if path not in files]
+    same = {
         path
-        for path, info in files.items()
-        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in reclassified
-    ]
-    return changed, [path for path in known if path not in files]
-
-
-def _read_and_write(
-    services: "Services",
-    connection: sqlite3.Connection,
-    orders: list[Order],
-    rows: dict[str, _Row],
-) -> None:
-    with closing(_batches(services, orders)) as batches:
-        if len(orders) <= BATCH:
-            for batch in batches:
-                _write(connection, batch, rows)
-        else:  # SQLite releases the interpreter lock while it works
-            workers.in_background(lambda batch: _write(connection, batch, rows), batches)
+        for path, letters, *stat in rows
+        if (info := files.get(path)) is not None
+        and stat == [info.st_size, info.st_mtime_ns, 1]
+        and (new_exclusions is None or new_exclusions.treatment(path).letters == letters)
+    }
+    return [path for path in files if path not in same], gone
 
 
 def _order(
@@ -152,7 +141,9 @@ def _batches(services: "Services", orders: list[Order]) -> Generator[list[Read],
         say(done)
         for part in parts:
             batch += part
-            _note_unreadable(services, part)
+            for item in part:
+                if item.digest.startswith(UNREADABLE):
+                    services.tree.unreadable[item.path] = item.digest.removeprefix(UNREADABLE)
             if len(batch) >= BATCH:
                 yield batch
                 done, batch = done + len(batch), []
@@ -161,23 +152,11 @@ def _batches(services: "Services", orders: list[Order]) -> Generator[list[Read],
             yield batch
 
 
-def _note_unreadable(services: "Services", part: list[Read]) -> None:
-    for item in part:
-        if item.digest.startswith(UNREADABLE):
-            services.tree.unreadable[item.path] = item.digest.removeprefix(UNREADABLE)
-
-
 def _rows(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, _Row]:
     """The rows of those paths that are indexed."""
     sql = "SELECT id, digest, treatment FROM files WHERE path = ?"
     found = {path: connection.execute(sql, (path,)).fetchone() for path in paths}
     return {path: _Row(*row) for path, row in found.items() if row is not None}
-
-
-def _treated_differently(connection: sqlite3.Connection, exclusions: Exclusions) -> set[str]:
-    """The files that were indexed differently under other exclusions."""
-    rows = connection.execute("SELECT path, treatment FROM files")
-    return {path for path, letters in rows if exclusions.treatment(path).letters != letters}
 
 
 def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _Row]) -> None:

@@ -4,7 +4,6 @@ import itertools
 import re
 from collections import Counter
 from functools import lru_cache
-from operator import mul
 
 import Stemmer  # type: ignore[import-not-found]  # it has no types
 
@@ -79,6 +78,11 @@ def stems(identifier: str) -> frozenset[str]:
     return frozenset(stem(part) for part in parts(identifier))
 
 
+def whole_stem(identifier: str) -> str:
+    """The stem of an identifier as one word, which is how a request's words are looked up."""
+    return stem(identifier.strip("_$").lower())
+
+
 def of_sentence(text: str) -> tuple[str, ...]:
     """The searchable words of a sentence, each once, in order: no stop words, no numbers."""
     found: dict[str, None] = {}
@@ -121,12 +125,7 @@ class _Tokens(dict[str, tuple[str, ...]]):
         return tuple([token for name in IDENTIFIER.findall(word) for token in _split(name)])
 
 
-class _CappedCounts(dict[int, int]):
-    def __missing__(self, n: int) -> int:
-        return REPEAT
-
-
-_tokens, _repeats = _Tokens(), _CappedCounts({n: n for n in range(REPEAT)})
+_tokens = _Tokens()
 
 
 def _split(identifier: str) -> tuple[str, ...]:
@@ -160,7 +159,7 @@ def bag(text: str) -> str:
     for word, n in Counter(identifiers(text)).items():
         for token in _tokens[word]:
             counts[token] = known(token, 0) + n
-    return "".join(map(mul, counts, map(_repeats.__getitem__, counts.values())))
+    return "".join([token * min(n, REPEAT) for token, n in counts.items()])
 
 
 def stems_of(text: str) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import heapq
 import math
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preread.index import words
@@ -156,32 +156,23 @@ def _top_hits(
 ) -> Iterator[Hit]:
     rows = {path: row for row, (path, role) in lookup.files.items() if role in roles}
     for path in [path for path in fused if path in rows][:limit]:
-        sql = "SELECT role, names FROM files WHERE id = ?"
-        role, defined = lookup.connection.execute(sql, (rows[path],)).fetchone()
-        reasons = _reasons(lookup, rows[path], path, defined.split("\n"), query, fused[path])
-        yield Hit(path, role, round(fused[path].score, 3), reasons)
+        by_words = _reasons_of_words(lookup, query, rows[path])
+        by_signals = _reasons_of_signals(fused[path], at_least_one=not by_words)
+        reasons = tuple(dict.fromkeys(by_words + by_signals))
+        yield Hit(path, lookup.files[rows[path]][1], round(fused[path].score, 3), reasons)
 
 
-def _reasons(
-    lookup: Lookup, row: int, path: str, defines: Sequence[str], query: Query, fused: Fused
-) -> tuple[str, ...]:
-    """Why a file was chosen, strongest reason first, as shown to people."""
+def _reasons_of_words(lookup: Lookup, query: Query, row: int) -> list[str]:
+    """Which of the request's words a file contains and where, as shown to people."""
+    path = lookup.files[row][0]
     asked = {words.stem(word): word for word in (*query.feature, *query.description)}
-    in_path = [asked[stem] for stem in asked if stem in words.stems(path)]
+    feature = set(map(words.stem, query.feature))
+    in_path = [word for stem, word in asked.items() if stem in words.stems(path)]
+    defined = [name for name in lookup.definitions(row) if words.stems(name) & asked.keys()]
+    defined.sort(key=lambda name: -len(words.stems(name) & feature))
     others = [term.word for term in lookup.terms if row in term.rows and term.word not in in_path]
-    holds = {
-        "its path contains": in_path,
-        "it defines": _defined(defines, asked.keys(), set(map(words.stem, query.feature))),
-        "it mentions": others,
-    }
-    by_words = [f"{how} {_listed(names)}" for how, names in holds.items() if names]
-    return tuple(dict.fromkeys(by_words + _reasons_of_signals(fused, at_least_one=not by_words)))
-
-
-def _defined(defines: Sequence[str], asked: Set[str], feature: Set[str]) -> list[str]:
-    """The defined names with these stems, those with most of the feature's first."""
-    found = [name for name in defines if words.stems(name) & asked]
-    return sorted(found, key=lambda name: -len(words.stems(name) & feature))
+    found = {"its path contains": in_path, "it defines": defined, "it mentions": others}
+    return [f"{how} {_listed(names)}" for how, names in found.items() if names]
 
 
 def _reasons_of_signals(fused: Fused, *, at_least_one: bool) -> list[str]:
@@ -204,28 +195,15 @@ def central(
     connection: sqlite3.Connection, kind: str, churn: dict[str, int], limit: int, scope: str = ""
 ) -> list[Hit]:
     """The central files of the whole project: changed most often and with most definitions."""
-    roles = ROLES[kind]
-    marks = ", ".join("?" * len(roles))
-    sql = f"SELECT path, role, defines, size FROM files WHERE role IN ({marks})"  # noqa: S608 - question marks only
-    rows = connection.execute(sql, roles).fetchall()
     scored = []
-    for path, role, defines, size in rows:
-        if not path.startswith(scope):
-            continue
-        scored.append(
-            (
-                math.log1p(churn.get(path, 0)) * 2 + math.log1p(defines + size / BYTES_PER_NAME),
-                path,
-                role,
-                defines,
-            )
-        )
-    scored.sort(key=lambda item: (-item[0], item[1]))
-    best = scored[0][0] if scored else 1.0
-    hits = []
-    for score, path, role, defines in scored[:limit]:
-        changed = churn.get(path, 0)
-        reasons = [f"{changed} of the latest commits changed it"] if changed else []
-        reasons.append(f"it defines {defines} names")
-        hits.append(Hit(path, role, round(score / (best or 1.0), 3), tuple(reasons)))
-    return hits
+    sql = "SELECT path, role, defines, size FROM files"
+    for path, role, defines, size in connection.execute(sql):
+        if role in ROLES[kind] and path.startswith(scope):
+            changed = churn.get(path, 0)
+            score = math.log1p(changed) * 2 + math.log1p(defines + size / BYTES_PER_NAME)
+            reasons = [f"{changed} of the latest commits changed it"] if changed else []
+            reasons.append(f"it defines {defines} names")
+            scored.append(Hit(path, role, score, tuple(reasons)))
+    scored.sort(key=lambda hit: (-hit.score, hit.path))
+    best = scored[0].score or 1.0 if scored else 1.0
+    return [hit._replace(score=round(hit.score / best, 3)) for hit in scored[:limit]]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -33,12 +33,12 @@ class Definition(NamedTuple):
 
 @dataclass(eq=False)
 class Part:
-    """A run of lines of one definition, or outside all, with the counts of the request's stems."""
+    """A run of lines of one definition, or outside all, with its score for a request."""
 
     start: int
     end: int
     of: Definition | None
-    counts: dict[str, int] = field(default_factory=dict)
+    text: str
     score: float = 0.0
 
     @property
@@ -106,7 +106,7 @@ def _pieces(lines: Sequence[str], start: int, end: int, of: Definition | None) -
         yield from _pieces(lines, start, cut - 1, of)
         start = cut
     if start <= end:
-        yield Part(start, end, of)
+        yield Part(start, end, of, "\n".join(lines[start - 1 : end]))
 
 
 def _cut(lines: Sequence[str], near: int) -> int:

@@ -1,6 +1,7 @@
 """The query: the words of a request by the part they come from, with weights."""
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from preread.index import words
@@ -57,15 +58,38 @@ def query_of(request: Request, ticket_text: str) -> Query:
     """What to search for: the feature's words, then the description's, then the ticket's."""
     feature = words.of_feature(request.feature)
     description = tuple(w for w in words.of_sentence(request.description) if w not in feature)
-    seen = {*feature, *description}
-    ticket = tuple(w for w in words.of_sentence(ticket_text) if w not in seen)
-    whole, more = words.compounds(request.feature), description[MAX_WORDS:] + ticket[MAX_WORDS:]
-    text = f"{request.description}\n{ticket_text}"
+    earlier = {*feature, *description}
+    ticket = tuple(w for w in words.of_sentence(ticket_text) if w not in earlier)
     title = SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0]
-    opening = tuple(word for word in words.of_sentence(title) if word not in words.REPORT_WORDS)[
-        :MAX_OPENING
-    ]
-    scope = f"{request.scope}/" if request.scope else ""
+    opening = [word for word in words.of_sentence(title) if word not in words.REPORT_WORDS]
     return Query(
-        feature, description[:MAX_WORDS], ticket[:MAX_WORDS], whole, more, text, opening, scope
+        feature,
+        description[:MAX_WORDS],
+        ticket[:MAX_WORDS],
+        whole=words.compounds(request.feature),
+        more=description[MAX_WORDS:] + ticket[MAX_WORDS:],
+        text=f"{request.description}\n{ticket_text}",
+        opening=tuple(opening[:MAX_OPENING]),
+        scope=f"{request.scope}/" if request.scope else "",
     )
+
+
+def stem_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    """The weight of each word's stem; of several words with one stem, the largest."""
+    found: dict[str, float] = {}
+    for word, weight in weights.items():
+        stem = words.stem(word)
+        found[stem] = max(weight, found.get(stem, 0.0))
+    return found
+
+
+class StemsIn(dict[str, tuple[str, ...]]):
+    """For each identifier, which of the given stems its parts or the whole of it have."""
+
+    def __init__(self, stems: Iterable[str]) -> None:
+        self._stems = frozenset(stems)
+
+    def __missing__(self, identifier: str) -> tuple[str, ...]:
+        found = words.stems(identifier) | {words.whole_stem(identifier)}
+        self[identifier] = tuple(sorted(found & self._stems))
+        return self[identifier]

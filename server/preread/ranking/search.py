@@ -3,12 +3,14 @@
 import math
 import re
 import sqlite3
-from collections.abc import Callable, Container, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from preread.index import commits, imports, words
+from preread.ranking.query import StemsIn, stem_weights
 
 DEFINED = (0.0, 1.0, 0.0)
 # Weights of path, definitions and body. Paths are scored separately, with their own lengths and
@@ -55,16 +57,6 @@ class Term(NamedTuple):
     rows: Mapping[int, float]
 
 
-class _Stems(dict[str, tuple[str, ...]]):
-    def __init__(self, wanted: Set[str]) -> None:
-        self._stems = wanted
-
-    def __missing__(self, identifier: str) -> tuple[str, ...]:
-        found = words.stems(identifier) | {whole_stem(identifier)}
-        self[identifier] = tuple(sorted(found & self._stems))
-        return self[identifier]
-
-
 @dataclass
 class Lookup:
     """The words of a request, looked up once in the index for all kinds of files."""
@@ -79,9 +71,7 @@ class Lookup:
     def __post_init__(self) -> None:
         self._defined: dict[str, dict[int, float]] = {}
         self._names: dict[int, frozenset[str]] = {}
-        self.blocks: dict[
-            str, list[dict[str, int]]
-        ] = {}  # by path: how often each stem occurs in each block
+        self.blocks: dict[str, list[Counter[str]]] = {}  # by path: the stems of each block
 
     @property
     def is_report(self) -> bool:
@@ -91,12 +81,8 @@ class Lookup:
     @cached_property
     def files(self) -> dict[int, tuple[str, str]]:
         """The path and role of every file, by row."""
-        return {
-            row: (path, role)
-            for row, path, role in self.connection.execute(
-                "SELECT id, path, role FROM files ORDER BY path"
-            )
-        }
+        rows = self.connection.execute("SELECT id, path, role FROM files ORDER BY path")
+        return {row: (path, role) for row, path, role in rows}
 
     @cached_property
     def terms(self) -> list[Term]:
@@ -118,16 +104,11 @@ class Lookup:
     @cached_property
     def stems(self) -> dict[str, float]:
         """The weight of each word's stem."""
-        found: dict[str, float] = {}
-        for word, weight in self.weights.items():
-            stem = words.stem(word)
-            found[stem] = max(weight, found.get(stem, 0.0))
-        return found
+        return stem_weights(self.weights)
 
     @cached_property
-    def stems_in(self) -> dict[str, tuple[str, ...]]:
-        """For each identifier, the request's stems that occur in it."""
-        return _Stems(self.stems.keys())
+    def stems_in(self) -> StemsIn:
+        return StemsIn(self.stems)
 
     def defined(self, word: str) -> dict[int, float]:
         """The files with a definition whose name has this word."""
@@ -138,11 +119,15 @@ class Lookup:
     def names_of(self, row: int) -> frozenset[str]:
         """The names a file defines, in lower case, without `_` and `$` at the ends."""
         if row not in self._names:
-            (names,) = self.connection.execute(
-                "SELECT names FROM files WHERE id = ?", (row,)
-            ).fetchone()
-            self._names[row] = frozenset(name.strip("_$") for name in names.lower().split("\n"))
+            names = (name.lower().strip("_$") for name in self.definitions(row))
+            self._names[row] = frozenset(names)
         return self._names[row]
+
+    def definitions(self, row: int) -> list[str]:
+        """The names a file defines, as written."""
+        sql = "SELECT names FROM files WHERE id = ?"
+        names: str = self.connection.execute(sql, (row,)).fetchone()[0]
+        return names.split("\n")
 
     @cached_property
     def messages(self) -> dict[str, list[int]]:
@@ -160,6 +145,11 @@ class Lookup:
         return dict(
             sorted(found.items(), key=lambda item: len(item[1]) / self.weights[item[0]])[:MAX_TERMS]
         )
+
+    def rows_with(self, match: str, limit: int = -1) -> list[int]:
+        """The rows of the files that match an expression of the full-text index."""
+        sql = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+        return [row for (row,) in self.connection.execute(sql, (match, limit))]
 
     def _rows(
         self, word: str, columns: tuple[float, ...] = COLUMNS, within: str = ""
@@ -221,25 +211,25 @@ class Search:
     @cached_property
     def matches(self) -> dict[str, Match]:
         """The match of each file that contains any of the words."""
-        found: dict[str, Match] = {}
+        found: dict[str, Match] = defaultdict(Match)
         for term in self.terms:
-            rows = [(self.paths[row], fill) for row, fill in term.rows.items() if row in self.paths]
-            rare = rarity(len(self.paths), len(rows)) * term.weight
-            for path, fill in rows:
-                if (match := found.get(path)) is None:
-                    match = found[path] = Match()
-                match.bm25 += rare * fill
+            paths = self.paths_of(term.rows)
+            rare = rarity(len(self.paths), len(paths)) * term.weight
+            for path in paths:
+                match = found[path]
+                match.bm25 += rare * term.rows[self.rows[path]]
                 match.words += term.weight
                 match.rarity += rare
         return found
 
-    def in_path(self, wanted: Set[str]) -> dict[str, list[str]]:
-        """For each stem, the files with it in their path."""
-        found: dict[str, list[str]] = {stem: [] for stem in sorted(wanted)}
-        for path, stems in self.path_stems.items():
-            for stem in stems & wanted:
-                found[stem].append(path)
-        return found
+    @property
+    def best(self) -> Sequence[str]:
+        """The best sources: what tests are searched for, else what the first pass found."""
+        return self.sources or self.fused
+
+    def paths_of(self, rows: Iterable[int]) -> list[str]:
+        """The paths of those rows that are searched."""
+        return [self.paths[row] for row in rows if row in self.paths]
 
     @cached_property
     def path_stems(self) -> dict[str, frozenset[str]]:
@@ -250,9 +240,13 @@ class Search:
         return {path: words.stems(words.stem_of(path)) for path in self.paths.values()}
 
     @cached_property
-    def owns(self) -> dict[str, str]:
-        """The module name of each file, in lower case."""
-        return {path: imports.own(path).lower() for path in self.paths.values()}
+    def by_module(self) -> dict[str, list[tuple[str, str]]]:
+        """The files by the last part of their module's name: path and whole name in lower case."""
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for path in self.paths.values():
+            own = imports.own(path).lower()
+            found[own.rpartition("/")[2]].append((path, own))
+        return found
 
 
 def _demotion(path: str, role: str, lookup: Lookup) -> float:
@@ -274,9 +268,8 @@ def _is_translation(path: str, known: Container[str]) -> bool:
     )
 
 
-def whole_stem(word: str) -> str:
-    """The stem of a whole identifier, matching how the words of a request are looked up."""
-    return words.stem(word.strip("_$").lower())
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def rarity(total: int, containing: int) -> float:

@@ -3,7 +3,9 @@ traces.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from preread.index import imports, words
@@ -20,7 +22,7 @@ SCRIPT_SUFFIXES = frozenset({"js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts
 WRITTEN_AS_CODE = re.compile(r"[a-z0-9][A-Z]|\w_\w|^[A-Z]{2,}[a-z]")
 QUOTED = re.compile(r"`([^`\n]{2,80})`|[\"']([A-Za-z_][\w.-]{2,40})[\"']|(?<!\w)--([a-z][\w-]{2,})")
 MAX_NAMES, MAX_HOLDERS = 60, 40
-PLAIN_WEIGHT = 0.3  # of a plain word that is a defined name, relative to one written as code
+CODE_WEIGHT, PLAIN_WEIGHT = 1.0, 0.3  # of a defined name, written as code or as a plain word
 COMMON_SHARE = 10  # a name in more than one in so many files does not discriminate
 
 
@@ -62,29 +64,23 @@ def _named_file(text: str) -> Named:
 
 
 def _named_files(text: str) -> Iterator[Named]:
-    for match in PATH.finditer(text):
-        yield _named_file(match[0])
-    for match in DOTTED.finditer(text):
-        parts = tuple(re.split(r"\.|::", match[0].lower()))
+    yield from map(_named_file, PATH.findall(text))
+    for dotted in DOTTED.findall(text):
+        parts = tuple(re.split(r"\.|::", dotted.lower()))
         for end in range(len(parts), 1, -1):  # the last parts may be names inside the module
             yield Named(parts[:end])
 
 
 def _resolve(search: Search, named: Iterable[Named]) -> Iterator[tuple[Named, int, list[str]]]:
     """Each name that matches files: how many parts match, and the files that match most."""
-    every = list(named)
-    tails = {name.parts[-1] for name in every}
-    by_tail: dict[str, list[tuple[str, list[str]]]] = {}
-    for path, own in search.owns.items() if tails else ():
-        if (tail := own.rpartition("/")[2]) in tails:
-            by_tail.setdefault(tail, []).append((path, own.split("/")))
-    for name in every:
-        known = by_tail.get(name.parts[-1], ())
+    for name in named:
         shared = {
-            path: _shared(name.parts, own) for path, own in known if _can_end(path, name.suffix)
+            path: _shared(name.parts, own.split("/"))
+            for path, own in search.by_module.get(name.parts[-1], ())
+            if _can_end(path, name.suffix)
         }
-        longest = max(shared.values(), default=0)
-        if longest:
+        if shared:
+            longest = max(shared.values())
             yield name, longest, [path for path, n in shared.items() if n == longest]
 
 
@@ -96,28 +92,20 @@ def _can_end(path: str, suffix: str) -> bool:
 
 def _shared(parts: Sequence[str], others: Sequence[str]) -> int:
     """The number of equal parts, counted from the end."""
-    n = 0
-    for a, b in zip(reversed(parts), reversed(others), strict=False):
-        if a != b:
-            break
-        n += 1
-    return n
+    pairs = zip(reversed(parts), reversed(others), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def names_defined(search: Search) -> dict[str, float]:
     """Files that define a name mentioned in the text."""
-    found: dict[str, float] = {}
-    for name, worth in _names(search.lookup.text).items():
-        rows = [row for row in search.lookup.defined(name) if row in search.paths]
-        if not rows or len(rows) > MAX_HOLDERS:
+    found: dict[str, float] = defaultdict(float)
+    for name, weight in _names(search.lookup.text).items():
+        paths = search.paths_of(search.lookup.defined(name))
+        if len(paths) > MAX_HOLDERS:
             continue
-        holders = [row for row in rows if name in search.lookup.names_of(row)]
-        for row in holders:
-            path = search.paths[row]
-            found[path] = (
-                found.get(path, 0.0)
-                + worth * rarity(len(search.paths), len(holders)) / len(holders) ** 0.5
-            )
+        holders = [p for p in paths if name in search.lookup.names_of(search.rows[p])]
+        for path in holders:
+            found[path] += weight * rarity(len(search.paths), len(holders)) / len(holders) ** 0.5
     return found
 
 
@@ -126,7 +114,7 @@ def _names(text: str) -> dict[str, float]:
     for name in words.IDENTIFIER.findall(text):
         bare = name.strip("_$")
         if WRITTEN_AS_CODE.search(bare):
-            found[bare.lower()] = 1.0
+            found[bare.lower()] = CODE_WEIGHT
         elif len(bare) > 3 and bare.lower() not in words.STOP_WORDS:
             found.setdefault(bare.lower(), PLAIN_WEIGHT)
     return dict(sorted(found.items(), key=lambda item: -item[1])[:MAX_NAMES])
@@ -134,25 +122,19 @@ def _names(text: str) -> dict[str, float]:
 
 def code_contained(search: Search) -> dict[str, float]:
     """Files that contain what the text writes as code: names, quotes, command options."""
-    found: dict[str, float] = {}
-    sql = "SELECT rowid FROM words WHERE words MATCH ?"
+    found: dict[str, float] = defaultdict(float)
     most = max(MAX_HOLDERS, len(search.paths) // COMMON_SHARE)
     for name in _written_as_code(search.lookup.text):
-        rows = [
-            row for (row,) in search.lookup.connection.execute(sql, (f"body : {quoted(name)}",))
-        ]
-        paths = [search.paths[row] for row in rows if row in search.paths]
-        if len(paths) <= most:
-            for path in paths:
-                found[path] = found.get(path, 0.0) + rarity(len(search.paths), len(paths))
+        paths = search.paths_of(search.lookup.rows_with(f"body : {quoted(name)}"))
+        for path in paths if len(paths) <= most else ():
+            found[path] += rarity(len(search.paths), len(paths))
     return found
 
 
 def _written_as_code(text: str) -> list[str]:
-    found = [name for name, worth in _names(text).items() if worth == 1.0]
+    found = [name for name, weight in _names(text).items() if weight == CODE_WEIGHT]
     for code, quote, option in QUOTED.findall(text):
         identifiers = words.IDENTIFIER.findall(code or quote or option.replace("-", "_"))
         found += [name.lower().strip("_$") for name in identifiers]
-    return [
-        name for name in dict.fromkeys(found) if len(name) > 2 and name not in words.STOP_WORDS
-    ][:MAX_NAMES]
+    usable = [n for n in dict.fromkeys(found) if len(n) > 2 and n not in words.STOP_WORDS]
+    return usable[:MAX_NAMES]

@@ -1,10 +1,10 @@
 """Passages where the request's words occur together; a large file has them all, but far apart."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from preread.index import words
-from preread.ranking.search import K1, MIN_TITLE_WEIGHT, Search, rarity, whole_stem
+from preread.ranking.search import K1, MIN_TITLE_WEIGHT, Search, rarity
 
 MAX_FILES = 30  # best files to read
 BLOCK = 20  # lines: a passage is two adjacent blocks, so passages overlap
@@ -23,50 +23,38 @@ def dense_passages_for_title(search: Search) -> dict[str, float]:
 
 
 def _dense(search: Search, least: float) -> dict[str, float]:
-    worth = _worth(search, least)
-    return {
-        path: _best(_blocks(search, path), worth)
-        for path in (search.fused[:MAX_FILES] if worth else ())
-    }
-
-
-def _worth(search: Search, least: float) -> dict[str, float]:
-    """The weight times the rarity of each stem, for words that weigh at least `least`."""
-    found: dict[str, float] = {}
+    """The best files by their passages with the words that weigh at least `least`."""
+    worth: dict[str, float] = {}
     for term in search.terms:
         if term.weight >= least:
-            holders = sum(row in search.paths for row in term.rows)
-            stem, worth = whole_stem(term.word), term.weight * rarity(len(search.paths), holders)
-            found[stem] = max(worth, found.get(stem, 0.0))
-    return found
+            holders = len(search.paths_of(term.rows))
+            stem, value = words.whole_stem(term.word), rarity(len(search.paths), holders)
+            worth[stem] = max(term.weight * value, worth.get(stem, 0.0))
+    paths = search.fused[:MAX_FILES] if worth else []
+    return {path: _best(_blocks(search, path), worth) for path in paths}
 
 
-def _blocks(search: Search, path: str) -> list[dict[str, int]]:
+def _blocks(search: Search, path: str) -> list[Counter[str]]:
     """How often each stem of the request occurs in each block of a file."""
-    if path not in search.lookup.blocks:
-        lines = (search.lookup.read(path) or "").split("\n")
-        cut = range(0, min(len(lines), MAX_BLOCKS * BLOCK), BLOCK)
-        identifiers = [words.identifiers("\n".join(lines[n : n + BLOCK])) for n in cut]
-        known = search.lookup.stems_in
-        stems_of = {name: known[name] for name in set().union(*identifiers) if known[name]}
-        search.lookup.blocks[path] = [
-            _counted(stems_of[name] for name in block if name in stems_of) for block in identifiers
+    lookup = search.lookup
+    if path not in lookup.blocks:
+        lines = (lookup.read(path) or "").split("\n")
+        starts = range(0, min(len(lines), MAX_BLOCKS * BLOCK), BLOCK)
+        blocks = ["\n".join(lines[n : n + BLOCK]) for n in starts]
+        lookup.blocks[path] = [
+            Counter(stem for name in words.identifiers(block) for stem in lookup.stems_in[name])
+            for block in blocks
         ]
-    return search.lookup.blocks[path]
+    return lookup.blocks[path]
 
 
-def _counted(identifiers: Iterable[tuple[str, ...]]) -> dict[str, int]:
-    return Counter(stem for stems in identifiers for stem in stems)
-
-
-def _best(blocks: list[dict[str, int]], worth: Mapping[str, float]) -> float:
+def _best(blocks: Sequence[Counter[str]], worth: Mapping[str, float]) -> float:
     """The sum of the best passages' scores: BM25 without length, because all are equally long."""
     scores = []
-    for n, (block, after) in enumerate(zip(blocks, [*blocks[1:], {}], strict=True)):
-        score = 0.0
-        for stem in sorted((block.keys() | after.keys()) & worth.keys()):
-            count = block.get(stem, 0) + after.get(stem, 0)
-            score += worth[stem] * count * (K1 + 1) / (count + K1)
+    for n, (block, after) in enumerate(zip(blocks, [*blocks[1:], Counter()], strict=True)):
+        counts = {stem: block[stem] + after[stem] for stem in block.keys() | after.keys()}
+        matching = sorted(counts.keys() & worth.keys())
+        score = sum(worth[s] * counts[s] * (K1 + 1) / (counts[s] + K1) for s in matching)
         scores.append((score, n))
     taken: set[int] = set()
     total = 0.0

@@ -1,14 +1,14 @@
 """Signals from a file's words: BM25 over its text and, separately, over its path."""
 
-from preread.ranking.search import K1, B, Search, rarity
+from collections import defaultdict
 
-PATH_WEIGHT = 1.0  # relative to the same word in the text
+from preread.ranking.search import K1, B, Search, rarity
 
 
 def words_said(search: Search) -> dict[str, float]:
-    found = {path: match.bm25 for path, match in search.matches.items()}
+    found = defaultdict(float, {path: match.bm25 for path, match in search.matches.items()})
     for path, score in words_in_path(search).items():
-        found[path] = found.get(path, 0.0) + PATH_WEIGHT * score
+        found[path] += score
     return found
 
 
@@ -16,12 +16,17 @@ def words_in_path(search: Search) -> dict[str, float]:
     """BM25 over paths, with lengths and rarities of paths alone."""
     stems = search.path_stems
     average = sum(map(len, stems.values())) / max(len(stems), 1)
-    found: dict[str, float] = {}
-    for stem, paths in search.in_path(search.lookup.stems.keys()).items():
-        worth = search.lookup.stems[stem] * rarity(len(stems), len(paths))
+    weights = search.lookup.stems
+    holders: dict[str, list[str]] = defaultdict(list)
+    for path, own in stems.items():
+        for stem in own & weights.keys():
+            holders[stem].append(path)
+    found: dict[str, float] = defaultdict(float)
+    for stem, paths in sorted(holders.items()):
+        worth = weights[stem] * rarity(len(stems), len(paths))
         for path in paths:
             length = len(stems[path]) / average
-            found[path] = found.get(path, 0.0) + worth * (K1 + 1) / (1 + K1 * (1 - B + B * length))
+            found[path] += worth * (K1 + 1) / (1 + K1 * (1 - B + B * length))
     return found
 
 
@@ -38,15 +43,11 @@ def rare_words_contained(search: Search) -> dict[str, float]:
 
 def words_defined(search: Search) -> dict[str, float]:
     """BM25 over the names that a file defines, including tests and headings."""
-    found: dict[str, float] = {}
+    found: dict[str, float] = defaultdict(float)
     for term in search.terms:
-        rows = {
-            row: fill
-            for row, fill in search.lookup.defined(term.word).items()
-            if row in search.paths
-        }
-        worth = term.weight * rarity(len(search.paths), len(rows))
-        for row, fill in rows.items():
-            path = search.paths[row]
-            found[path] = found.get(path, 0.0) + worth * fill
+        rows = search.lookup.defined(term.word)
+        paths = search.paths_of(rows)
+        worth = term.weight * rarity(len(search.paths), len(paths))
+        for path in paths:
+            found[path] += worth * rows[search.rows[path]]
     return found
