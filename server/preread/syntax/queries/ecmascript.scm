@@ -184,6 +184,8 @@
 
 ;;; Inside
 
+(arrow_function parameter: (identifier) @name) @local
+
 (call_expression function: (_) @name) @reference.call
 (new_expression constructor: (_) @name) @reference.call
 (pair key: (_) @keyword)

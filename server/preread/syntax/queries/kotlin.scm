@@ -47,6 +47,9 @@
 
 ;;; Inside
 
+(function_declaration (function_value_parameters
+  (parameter . (identifier) @name (function_type)))) @local
+
 (call_expression
   . (call_expression
     . [(identifier) (navigation_expression) (this_expression) (super_expression)] @name
