@@ -262,6 +262,67 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "tests/test_a.c",
         ("make check", "", "Makefile.am"),
     ),
+    "a test that CMake registers in several lines": (
+        {
+            "CMakeLists.txt": "add_unit_test(\n  NAME\n    cart_test\n  SRCS\n    cart_test.cc\n)\n",
+            "cart_test.cc": "int main() {}\n",
+        },
+        "cart_test.cc",
+        ("ctest -R cart_test", "<build folder>", "CMakeLists.txt"),
+    ),
+    "a rule of Bazel": (
+        {
+            "MODULE.bazel": 'module(name = "shop")\n',
+            "till/BUILD.bazel": (
+                'cc_library(\n    name = "cart",\n    srcs = ["cart.cc"],\n)\n\n'
+                'cc_test(\n    name = "cart_unit_test",\n    srcs = ["cart_test.cc"],\n)\n'
+            ),
+            "till/cart_test.cc": "int main() {}\n",
+        },
+        "till/cart_test.cc",
+        ("bazel test //till:cart_unit_test", "", "till/BUILD.bazel"),
+    ),
+    "Meson, which names tests in a loop": (
+        {
+            "meson.build": "foreach name: ['test-cart.c']\n  test(name, executable(name, name))\nendforeach\n",
+            "test-cart.c": "int main() {}\n",
+        },
+        "test-cart.c",
+        ("meson test", "<build folder>", "meson.build"),
+    ),
+    "sbt from the outermost build": (
+        {
+            "build.sbt": 'lazy val root = project in file(".")\n',
+            "core/build.sbt": 'name := "core"\n',
+            "core/src/test/scala/shop/CartSpec.scala": "class CartSpec\n",
+        },
+        "core/src/test/scala/shop/CartSpec.scala",
+        ("sbt 'testOnly *CartSpec'", "", "build.sbt"),
+    ),
+    "the permissions in a task of Deno": (
+        {
+            "deno.json": '{\n  "tasks": {\n    "test": "deno test -A --parallel --doc"\n  }\n}\n',
+            "cart_test.ts": 'Deno.test("adds", () => {});\n',
+        },
+        "cart_test.ts",
+        ("deno test -A --doc cart_test.ts", "", "deno.json"),
+    ),
+    "a runner that Node starts with flags": (
+        {
+            "package.json": (
+                '{\n  "scripts": {\n'
+                '    "test": "node --experimental-vm-modules node_modules/jest/bin/jest.js --silent"\n'
+                "  }\n}\n"
+            ),
+            "test/cart.test.js": PLAIN,
+        },
+        "test/cart.test.js",
+        (
+            "node --experimental-vm-modules node_modules/jest/bin/jest.js test/cart.test.js",
+            "",
+            "package.json",
+        ),
+    ),
     "a target of a Makefile": (
         {
             "Makefile": "tests:\n\tcc a.c\n\ntest: tests\n\t./a.out\n",

@@ -551,3 +551,19 @@ def test_importing_the_package_imports_no_grammar() -> None:
         timeout=60,
     )
     assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "function f(next, a) { next(); run(a); }\nnext();\n"),
+        ("a.ts", "const f = async (next: () => void) => { next(); run(1); };\nnext();\n"),
+        ("a.js", "on(next => { next(); run(1); });\nnext();\n"),
+        ("a.go", "func f(next func() error) {\n\tnext()\n\trun()\n}\nvar _ = next()\n"),
+        ("a.kt", "fun f(next: () -> Unit) {\n  next()\n  run()\n}\nval a = next()\n"),
+    ],
+)
+def test_a_call_of_a_parameter_is_not_a_call_of_that_name(path: str, text: str) -> None:
+    callees = [call.callee for call in details(path, text).calls]
+    assert callees.count("next") == 1
+    assert "run" in callees

@@ -64,3 +64,28 @@ def test_a_definition_may_stand_in_the_first_line() -> None:
         "first",
         "next",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "defined"),
+    [
+        ("A.java", "class A {\n  static <T> Box<T> of(Map<K, V> m) {\n", ["A", "of"]),
+        ("A.java", "public @interface Slow {\n", ["Slow"]),
+        (
+            "a.rs",
+            "pub static NAMES: &[&str] = &[];\nstatic mut COUNT: u8 = 0;\n",
+            ["NAMES", "COUNT"],
+        ),
+        (
+            "a.cs",
+            "  public required List<int> Sizes { get; init; }\n  int Sum => 1;\n",
+            ["Sizes", "Sum"],
+        ),
+        ("a.cs", "  public int Old\n  {\n    get { return 1; }\n", ["Old"]),
+        ("a.kt", "private val Cart.isFull: Boolean\n  get() = true\n", ["isFull"]),
+    ],
+)
+def test_generic_methods_statics_and_properties_are_found(
+    path: str, text: str, defined: list[str]
+) -> None:
+    assert syntax.names(path, text).defined == defined

@@ -73,6 +73,11 @@ CASES: dict[str, tuple[str, str, Found]] = {
         "describe Cart do\n  its(:size) { should eq 1 }\nend\n",
         [("its(:size) { should eq 1 }", "Cart", (":size",))],
     ),
+    "AVA's serial tests, and a runner chosen by a condition": (
+        "test/cart.js",
+        "test.serial('adds', () => {});\nconst onUnix = yes ? test : test.skip;\nonUnix('links', () => {});\n",
+        [("adds", "", ()), ("links", "", ())],
+    ),
     "Catch2 with a fixture": (
         "test/cart_test.cc",
         'TEST_CASE_METHOD(Fixture, "adds") {\n  SECTION("one") {\n    f();\n  }\n}\n',
@@ -105,6 +110,7 @@ def test_what_a_decorator_gives_is_no_fixture() -> None:
 def test_a_function_within_a_test_is_no_test() -> None:
     text = "def test_adds():\n    def test_inner():\n        ...\n"
     assert [name for name, _, _ in found_in("tests/test_cart.py", text)] == ["test_adds"]
+    assert [symbol.name for symbol in outline("tests/test_cart.py", text).symbols] == []
 
 
 @pytest.mark.parametrize(

@@ -398,12 +398,12 @@ def test_a_ruby_class_is_called_where_it_is_made(tmp_path: Path) -> None:
     assert not any("→ `new`" in text for text in said)
 
 
-def test_a_property_with_code_is_a_definition(tmp_path: Path) -> None:
+def test_properties_are_definitions_with_and_without_code(tmp_path: Path) -> None:
     code = "class Cart\n{\n    public int LoginCount => CountLogins();\n"
-    code += "    public int Size { get; set; }\n    int CountLogins() { return 1; }\n}\n"
+    code += "    public int LoginLimit { get; set; }\n    int CountLogins() { return 1; }\n}\n"
     told = texts(write(tmp_path, {"src/Login.cs": code}), "definitions")
     assert "`Cart.LoginCount` → `CountLogins` :3" in told
-    assert not any("Size" in text for text in told)
+    assert any("`LoginLimit` :4" in text for text in told)
 
 
 def test_a_bare_name_of_ruby_is_a_call_if_another_statement_follows(tmp_path: Path) -> None:

@@ -141,3 +141,12 @@ def test_the_class_that_the_tests_inherit_from_is_told(tmp_path: Path) -> None:
     files = project_with(body, head="from tests.base import BaseCase\n")
     root = write(tmp_path, {**files, "tests/base.py": base})
     assert texts(root, "helpers") == ["`BaseCase(TestCase)` tests/base.py:1, in 2 of 2 tests"]
+
+
+def test_a_function_defined_inside_another_test_is_no_helper(tmp_path: Path) -> None:
+    tests = "".join(
+        f"test('login {n}', () => {{\n\tconst run = () => login();\n\trun();\n}});\n"
+        for n in range(3)
+    )
+    files = {"src/login.ts": "export function login() {}\n", "test/login.ts": tests}
+    assert texts(write(tmp_path, files), "helpers") == []

@@ -91,3 +91,14 @@ def test_the_call_of_the_base_class_s_hook_is_left_out(tmp_path: Path) -> None:
     )
     root = write(tmp_path, {**SOURCE, "tests/test_login.py": test})
     assert texts(root, "setup") == ["`setUp` tests/test_login.py:2 → `seed` :4"]
+
+
+def test_xunit_sets_up_in_the_constructor_of_the_tests_class(tmp_path: Path) -> None:
+    test = (
+        "public class LoginTests : IDisposable\n{\n"
+        "    public LoginTests() {\n        Seed(1);\n    }\n"
+        "    public void Dispose() {\n        Clear();\n    }\n"
+        "    [Fact]\n    public void Login_works() {\n        Login();\n    }\n}\n"
+    )
+    root = write(tmp_path, {"src/Login.cs": "class Login {}\n", "tests/LoginTests.cs": test})
+    assert texts(root, "setup") == ["`LoginTests` tests/LoginTests.cs:3 → `Seed` :4"]

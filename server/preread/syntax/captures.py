@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # The matched node is the capture with one of these names, or one of them, a dot and a suffix.
 _ROLES = frozenset(
     "definition test scope anonymous import comment decorator docstring reference string keyword"
-    " block member family misread raise hook attribute".split()
+    " block member family misread raise hook attribute local".split()
 )
 _MAX_STATES = 2_000  # of partial matches at the same time
 

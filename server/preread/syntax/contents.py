@@ -59,6 +59,7 @@ class ContentReader:
         self._open_errors: list[_Error] = []
         self._open_hooks: list[tuple[int, str]] = []  # end, name
         self._open_families: list[tuple[int, str]] = []
+        self._open_locals: list[tuple[int, str]] = []
         self._callees: dict[tuple[int, int], str] = {}
         self._seen: set[tuple[str | int, ...]] = set()
 
@@ -71,6 +72,7 @@ class ContentReader:
             "block": self._block,
             "member": self._member,
             "family": self._family,
+            "local": self._local,
             "raise": self._raise,
             "hook": self._hook,
             "attribute": self._attribute,
@@ -104,7 +106,7 @@ class ContentReader:
             self._open_frames.pop()
         while self._open_errors and self._open_errors[-1].found.end <= offset:
             self._open_errors.pop()
-        for open_ in (self._open_hooks, self._open_families):
+        for open_ in (self._open_hooks, self._open_families, self._open_locals):
             while open_ and open_[-1][0] <= offset:
                 open_.pop()
 
@@ -116,7 +118,8 @@ class ContentReader:
         hook = self._open_hooks[-1][1] if self._open_hooks else ""
         frame = _Frame(name.end_byte, entry.end, entry, callee, hook)
         self._open_frames.append(frame)
-        self._calls.append(frame)
+        if all(callee != local for _, local in self._open_locals):
+            self._calls.append(frame)
 
     def _as_call(self, frame: _Frame, entry: Captured) -> Call:
         line = first_line(entry.node)
@@ -180,6 +183,11 @@ class ContentReader:
         name = entry.part("name")
         if name is not None:
             self._open_families.append((entry.end, self.source.fold(name).strip("'\"")))
+
+    def _local(self, entry: Captured) -> None:
+        name = entry.part("name")
+        if name is not None:
+            self._open_locals.append((entry.end, self.source.text(name)))
 
     def _value(self, entry: Captured) -> str:
         """The text from the first to the last part of the value."""

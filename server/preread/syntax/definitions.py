@@ -93,7 +93,7 @@ class DefinitionReader:
         name = entry.part("name")
         if kind is None or around.kind == "anonymous" or not self._is_first(entry, name):
             return
-        if kind == "constant" and around.in_function:  # a variable
+        if around.is_test or (kind == "constant" and around.in_function):  # local
             self._open.append(OpenNode("anonymous", "", entry.end))
             return
         words = name_of(self.source, entry, name)

@@ -30,7 +30,7 @@ _MODIFIERS = (
     r"|suspend|async|virtual|partial|extern(?: \"\w+\")?|unsafe|default|readonly|export|fileprivate"
     r"|(?:non)?mutating|const|constexpr|explicit|annotation|value|inner|companion|operator|infix"
     r"|tailrec|lateinit|declare"
-    r"|synchronized|indirect|convenience|required|typedef|ref|expect|actual|@\w++(?:\([^()\n]*\))?"
+    r"|synchronized|indirect|convenience|required|typedef|ref|expect|actual|@(?!interface\b)\w++(?:\([^()\n]*\))?"
     r"|class(?= (?:func|var|let)))\s++)*)"
 )
 # Line starts that precede a bracket but are no definition.
@@ -102,18 +102,19 @@ _DEFINITIONS = {
     ),
     "Java": (
         r"(?:class|@?interface|enum|record) (\w++)",
-        rf"{_TYPED}(?:throws[^;{{}}]{{0,300}}+)?[{{;]",
+        rf"(?:{_TYPES}\s*+)?{_TYPED}(?:throws[^;{{}}]{{0,300}}+)?[{{;]",
         _MAKER,
-        r"(?<=final )[\w<>\[\],.?]+ ([A-Z][A-Z0-9_]*+) *=",
+        rf"(?<=final )[\w.]++(?:{_TYPES})?[\[\]]*+ ([A-Z][A-Z0-9_]*+) *=",
     ),
     "Kotlin": (
         r"(?:enum |fun )?(?:class|interface|object|typealias) (\w++)",
         r"fun (?:<[^>\n]*> *)?(?:[\w.<>?*, ]+\.)?(?:(\w++)|`([^`\n]++)`)",
         r"val ([A-Z][A-Z0-9_]*+)\b",
+        r"va[lr] (?:[\w.<>?*]+\.)?(\w++)(?:: [^=\n]++)?\n?[ \t]*+get\(",
     ),
     "Rust": (
-        r"(?:fn|struct|enum|trait|union|mod|type|static) (?:mut )?([A-Za-z]\w*+)",
-        r"(?<=const )([A-Z]\w*+)",
+        r"(?:fn|struct|enum|trait|union|mod|type) ([A-Za-z]\w*+)",
+        r"(?:(?<=const )|(?<=static )(?:mut )?)([A-Z]\w*+)",
         r"macro_rules! *(\w++)",
     ),
     "C C++": _C,
@@ -122,6 +123,10 @@ _DEFINITIONS = {
         rf"{_TYPED}(?:where\b[^;{{}}=]{{0,300}}+)?(?:[{{;]|=>)",
         _MAKER,
         r"(?<=const )[\w<>\[\],.?]+ (\w++)",
+        (
+            rf"(?:[A-Za-z_][\w.]*+(?:{_TYPES})?[\[\]?,]*+[ \t]++){{1,2}}?(?:\w+\.)*+(\w++)"
+            rf"\s*+(?:=>|\{{\s*+(?:(?:private|protected|internal) )*+(?:get|set|init)\b)"
+        ),
     ),
     "Ruby": (
         rf"{_RUBY_BEFORE}def (?:\w+\.)?([\w?!=]++|[^\w\s(]++)",

@@ -19,6 +19,7 @@ from preread.project.runners.model import (
 )
 
 MANIFEST = "package.json"
+SCRIPTS = {MANIFEST: "scripts", "deno.json": "tasks", "deno.jsonc": "tasks"}
 # How well a runner fits a file: its script names the file, its settings have a project for the
 # file's folder, the file imports it, its settings' patterns match, `test` calls it, it is set up.
 NAMED, WORKSPACE, IMPORTED, MATCHED, USUAL, PRESENT = 4.0, 3.0, 2.5, 2.0, 1.0, 0.5
@@ -81,11 +82,13 @@ TYPES_ONLY = re.compile(r"(?:(?:test|spec)-d|\.tst)\.[cm]?tsx?$")
 TYPE_CHECKERS = frozenset(("tsd", "tstyche"))
 # Flags for watching, coverage and reports, which a run of one file does not need.
 ASIDE = re.compile(
-    r"--?(?:w|watch|cov|report|ui$|run$|bail|shard|silent|verbose|color|update|u$|parallel)"
+    r"--?(?:w|watch|cov|clean|report|ui$|run$|bail|shard|silent|verbose|color|update|u$|parallel)"
 )
 VARIABLE = re.compile(
     r"""(?<!\S)([A-Z_][A-Z0-9_]*=)(?:([\w./:=-]*)|'([^']*)'|"([^"'$`\\]*)")(?=\s)"""
 )
+# A runner started by Node itself, whose flags it needs.
+BY_NODE = re.compile(r"(?<![\w-])(node (?:-\S+ )+\S+\.[cm]?js)\b")
 PASSED_ON = re.compile(r"(?:npm|pnpm|yarn)(?: run)?(?: -\S+)* ([\w:.-]+) -- ")
 
 
@@ -110,6 +113,8 @@ def node(target: Target) -> Command | None:
         flags = variables = ""
     start, is_last, _ = tool.run.partition("{flags} {path}")
     if is_last:
+        by_node = BY_NODE.search(choice.call)
+        start = by_node[1] if by_node and tool.module != "node:test" else start
         run = f"{variables}{start}{flags}"
         return Command(tool.name, run, choice.proof, choice.folder, files=(inner,))
     run = variables + tool.run.format(flags=flags, path=inner, script=choice.script)
@@ -161,15 +166,16 @@ def _settings(target: Target, folder: str, tool: Tool) -> str:
 
 
 def _scripts(target: Target, folder: str) -> list[tuple[str, str, Proof]]:
-    """The scripts of a folder's manifest with their lines, `test` first."""
-    path = within(folder, MANIFEST)
-    scripts = table(json_of(target.tree, path), "scripts")
+    """The scripts of a folder's manifests with their lines, `test` first."""
     found = []
-    for name, text in scripts.items():
-        key = re.compile(rf'^\s*"{re.escape(name)}"\s*:\s*"')
-        proof = line_with(target.tree, path, key)
-        if isinstance(text, str) and proof is not None:
-            found.append((name, _expanded(text, scripts), proof))
+    for manifest, key in SCRIPTS.items():
+        path = within(folder, manifest)
+        scripts = table(json_of(target.tree, path), key)
+        for name, text in scripts.items():
+            opens = re.compile(rf'^\s*"{re.escape(name)}"\s*:\s*"')
+            proof = line_with(target.tree, path, opens)
+            if isinstance(text, str) and proof is not None:
+                found.append((name, _expanded(text, scripts), proof))
     return sorted(found, key=lambda one: (one[0] != "test", not one[0].startswith("test")))
 
 
@@ -260,6 +266,6 @@ def _variables(call: str) -> str:
 def _any_script(target: Target) -> Command | None:
     for folder in folders(target.test):
         for name, _, proof in _scripts(target, folder):
-            if name == "test":
+            if name == "test" and proof.path.endswith(MANIFEST):
                 return Command("npm", "npm test", proof, folder, is_general=True)
     return None

@@ -1,4 +1,4 @@
-"""Gradle and Maven: the module of a test, its task, and the class as a filter."""
+"""Gradle, Maven, sbt: the module of a test, its task, and the class as a filter."""
 
 import re
 from pathlib import PurePosixPath
@@ -28,6 +28,7 @@ ANDROID = re.compile(
 )
 FLAVORS = re.compile(r"\bproductFlavors\b|\bflavorDimensions\b")
 ARTIFACT = re.compile(r"<artifactId>[^<]+</artifactId>")
+PROJECT = re.compile(r"\blazy val\b|^\s*(?:name|ThisBuild\b.*|scalaVersion)\s*:=")
 FAILSAFE = re.compile(r"maven-failsafe-plugin")
 
 
@@ -133,3 +134,14 @@ def _reactor(target: Target, poms: list[str]) -> str:
             break
         home = above
     return home
+
+
+def sbt(target: Target) -> Command | None:
+    """`testOnly` in the outermost build: it looks for the class in all its projects."""
+    builds = list(nearest(target, "build.sbt"))
+    if not builds:
+        return None
+    folder, path = builds[-1]
+    own = (f"*{_class(target)}",)
+    proof = _proof(target, path, PROJECT)
+    return Command("sbt", "sbt 'testOnly ", proof, folder, files=own, glue=" ", end="'")

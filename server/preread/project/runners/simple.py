@@ -1,11 +1,10 @@
-"""Tools that simply take a file or a name: for Ruby, PHP, Swift, .NET, Elixir, Dart, CTest."""
+"""Tools that simply take a file or a name: for Ruby, PHP, Swift, .NET, Elixir, Dart."""
 
 import re
 from pathlib import PurePosixPath
 
 from preread.project.runners.model import (
     Command,
-    Note,
     Proof,
     Runner,
     Target,
@@ -22,11 +21,6 @@ LOADED = re.compile(r"^\s*(?:require|require_relative)\b")
 TEST_PACKAGE = re.compile(
     r"Include=\"(?:Microsoft\.NET\.Test\.Sdk|xunit[\w.]*|NUnit[\w.]*|MSTest[\w.]*|TUnit[\w.]*)\""
     r"|\bSdk=\"MSTest\.Sdk"
-)
-PATHS = re.compile(r"[\s();\"/]+")  # between the names in a line of CMake
-DISCOVERS = re.compile(r"\b(?:add_test|\w+_discover_tests)\s*\(")
-REGISTERS = re.compile(
-    r"\s*\w*(?:add|register)_?\w*test\w*\s*\(\s*(?:NAME\s+)?\"?([\w.-]+)\"?(?=[\s)])", re.IGNORECASE
 )
 
 
@@ -147,33 +141,3 @@ def dart(target: Target) -> Command | None:
                 file = shell(relative(folder, target.test))
                 return Command(start, f"{start} test", proof, folder, files=(file,))
     return None
-
-
-def ctest(target: Target) -> Command | None:
-    """The test that CMake registers under its file's name; all tests if it only lists the file."""
-    own, listed = PurePosixPath(target.test), None
-    for _, path in nearest(target, "CMakeLists.txt"):
-        for number, line in enumerate(target.tree.lines(path) or (), 1):
-            match, proof = REGISTERS.match(line), Proof(path, number, number)
-            if match and match[1] in {own.stem, own.name}:
-                return Command("ctest", f"ctest -R {own.stem}", proof, "<build folder>")
-            if own.name in PATHS.split(line):
-                listed = listed or proof
-        if listed is not None and DISCOVERS.search(target.tree.text(path) or ""):
-            return Command("ctest", "ctest", listed, "<build folder>", _condition(target, path))
-    return None
-
-
-def _condition(target: Target, path: str) -> tuple[Note, ...]:
-    """The `if` right above the line that adds a folder of tests to the build."""
-    added = re.compile(
-        rf"\s*add_subdirectory\(\s*\S*{re.escape(PurePosixPath(path).parent.name)}\b"
-    )
-    for _, outer in nearest(target, "CMakeLists.txt"):
-        condition = None
-        for number, line in enumerate(target.tree.lines(outer) or (), 1):
-            if re.match(r"\s*(?:else)?(?:if|endif)\s*\(", line):
-                condition = Note(line.strip(), Proof(outer, number, number), "built on a condition")
-            elif condition is not None and added.match(line):
-                return () if condition.text.startswith("endif") else (condition,)
-    return ()

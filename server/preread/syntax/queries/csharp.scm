@@ -14,6 +14,7 @@
 (property_declaration value: (arrow_expression_clause) @body) @definition.method
 (property_declaration
   accessors: (accessor_list . (accessor_declaration body: (_))) @body) @definition.method
+(property_declaration) @definition.constant
 (local_function_statement) @definition.function
 ((field_declaration
     (modifier) @_const
@@ -55,5 +56,9 @@
 
 ((method_declaration (attribute_list (attribute name: (_) @name))) @hook
   (#match? @name "^((OneTime)?(SetUp|TearDown)|(Test|Class|Assembly)(Initialize|Cleanup))$"))
-((method_declaration name: (_) @name) @hook
-  (#any-of? @name "InitializeAsync" "DisposeAsync" "Dispose"))
+((method_declaration name: (_) @name) @hook (#eq? @name "InitializeAsync"))
+; xUnit sets up in the constructor of the tests' class.
+((class_declaration body: (declaration_list
+    (constructor_declaration name: (_) @name) @hook
+    (method_declaration (attribute_list (attribute name: (_) @_test)))))
+  (#match? @_test "^(\\w*Fact|\\w*Theory)$"))

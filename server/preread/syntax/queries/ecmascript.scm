@@ -14,7 +14,7 @@
     arguments: (arguments
       . [(string) (template_string) (identifier) (member_expression) (binary_expression)] @name
       [(arrow_function) (function_expression)])) @test
-  (#match? @runner "^(it|test|specify|[fx]it|xtest|xspecify)(\\.(skip|fixme|only|fail|fails|failing|todo|skipIf|runIf|slow|concurrent|each|for|sequential|extend))*($|[(`])"))
+  (#match? @runner "^(it|test|specify|[fx]it|xtest|xspecify)(\\.(skip|fixme|only|fail|fails|failing|todo|skipIf|runIf|slow|concurrent|each|for|sequential|serial|extend))*($|[(`])"))
 ((call_expression function: (_) @runner arguments: (arguments . [(string) (template_string)] @name)) @test
   (#match? @runner "^(it|test|specify)\\.todo$"))
 ((call_expression function: (_) @runner arguments: (arguments . (string) @name (_))) @test
@@ -27,6 +27,11 @@
     name: (identifier) @test.alias
     value: (call_expression function: (member_expression property: (_) @_extend) @_whole))
   (#eq? @_extend "extend") (#match? @_whole "^\\w*([tT]est|[bB]ase|[iI]t)\\b"))
+; const itOnLinux = isLinux ? it : it.skip
+((variable_declarator
+    name: (identifier) @test.alias
+    value: (ternary_expression consequence: (_) @_one alternative: (_) @_other))
+  (#match? @_one "^(it|test)(\\.|$)") (#match? @_other "^(it|test)(\\.|$)"))
 (call_expression
   function: [(identifier) (member_expression)] @runner
   arguments: (arguments
@@ -183,6 +188,8 @@
 (comment) @comment
 
 ;;; Inside
+
+(arrow_function parameter: (identifier) @name) @local
 
 (call_expression function: (_) @name) @reference.call
 (new_expression constructor: (_) @name) @reference.call

@@ -48,6 +48,15 @@
 
 ;;; Inside
 
+([
+  (function_declaration parameters: (parameter_list
+    (parameter_declaration name: (identifier) @name type: (function_type))))
+  (method_declaration parameters: (parameter_list
+    (parameter_declaration name: (identifier) @name type: (function_type))))
+  (func_literal parameters: (parameter_list
+    (parameter_declaration name: (identifier) @name type: (function_type))))
+] @local)
+
 (call_expression function: (_) @name) @reference.call
 (interpreted_string_literal) @string
 (raw_string_literal) @string

@@ -15,6 +15,7 @@
 (method_declaration) @definition.method
 (constructor_declaration) @definition.method
 (compact_constructor_declaration) @definition.method
+(annotation_type_element_declaration) @definition.method
 ((field_declaration
     (modifiers) @_static
     declarator: (variable_declarator name: (_) @name value: (_)? @value)) @definition.constant

@@ -17,6 +17,13 @@
 
 ;;; Inside
 
+[
+  (arrow_function parameters: (formal_parameters (identifier) @name))
+  (function_expression parameters: (formal_parameters (identifier) @name))
+  (function_declaration parameters: (formal_parameters (identifier) @name))
+  (method_definition parameters: (formal_parameters (identifier) @name))
+] @local
+
 ((class_body (field_definition property: (_) @name value: (_)? @value) @member.constant)
   (#match? @name "^[A-Z][A-Z0-9_]*$"))
 (class_body (field_definition

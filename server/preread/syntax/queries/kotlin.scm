@@ -28,6 +28,8 @@
 (companion_object (class_body)? @body (#set! name "Companion")) @definition.class
 (type_alias type: (_) @name) @definition.type
 (function_declaration (function_body)? @body) @definition.function
+(property_declaration
+  (variable_declaration . (identifier) @name) [(getter) (setter)]) @definition.method
 ((property_declaration
     (modifiers (property_modifier) @_const)
     (variable_declaration . (identifier) @name) . (_)? @value) @definition.constant
@@ -46,6 +48,9 @@
 (import (qualified_identifier) @module @module.dotted) @import
 
 ;;; Inside
+
+(function_declaration (function_value_parameters
+  (parameter . (identifier) @name (function_type)))) @local
 
 (call_expression
   . (call_expression

@@ -30,6 +30,8 @@
 ;   @string, @keyword    what may be given to a call; @block what hides it from the call around
 ;   @member.<kind>       with @name, @value, and @owner where it is not the type around;
 ;                        @member.none is none, though later patterns say so
+;   @local               a function, and with @name one of its parameters: a call of that name
+;                        calls what was passed, not a definition that is called the same
 ;   @family              names the owner of the fields and literals of a type, with @name
 ;   @raise               with @exception; its message is read from the strings in it
 ;   @hook, @hook.fixture what runs around tests, with @name

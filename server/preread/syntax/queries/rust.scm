@@ -33,7 +33,8 @@
 (union_item) @definition.class
 (enum_item) @definition.enum
 (trait_item) @definition.interface
-(type_item) @definition.type
+(source_file (type_item) @definition.type)
+(mod_item body: (declaration_list (type_item) @definition.type))
 (const_item name: (_) @name value: (_)? @value) @definition.constant
 (static_item name: (_) @name value: (_)? @value) @definition.constant
 (impl_item type: (_) @name body: (_)) @scope.type

@@ -50,6 +50,13 @@
 
 ;;; Inside
 
+[
+  (arrow_function parameters: (formal_parameters (_ pattern: (identifier) @name)))
+  (function_expression parameters: (formal_parameters (_ pattern: (identifier) @name)))
+  (function_declaration parameters: (formal_parameters (_ pattern: (identifier) @name)))
+  (method_definition parameters: (formal_parameters (_ pattern: (identifier) @name)))
+] @local
+
 ((class_body (public_field_definition name: (_) @name value: (_)? @value) @member.constant)
   (#match? @name "^[A-Z][A-Z0-9_]*$"))
 (class_body (public_field_definition
