@@ -12,7 +12,7 @@ import pytest
 from _evidence_project import commit, evidence, services, write
 from conftest import git
 from preread import syntax
-from preread.index import analysis, gitlog
+from preread.index import analysis
 from preread.index.analysis import AnalysisCache
 from preread.index.serialization import pack, unpack
 from preread.infra import db, subprocesses
@@ -96,16 +96,6 @@ def log(root: Path, *arguments: str) -> tuple[str, bool]:
         return output
 
     return db.use(services(root).layout, work).decode(), any(asked)
-
-
-def patch_lines(root: Path) -> list[str]:
-    def work(connection: sqlite3.Connection) -> list[str]:
-        known = AnalysisCache(services(root).tree, connection)
-        patches = gitlog.patches_of(known.log, ["src/cart.py"])
-        known.store()
-        return [line for patch in patches for line in patch.added if "LIMIT" in line]
-
-    return db.use(services(root).layout, work)
 
 
 # -- outlines
@@ -339,14 +329,6 @@ def test_a_setting_of_git_is_seen(root: Path, setting: tuple[str, str]) -> None:
     assert before != after
     git(root, "config", "--unset", setting[0])
     assert log(root, *forms)[0] == before
-
-
-def test_a_file_that_turns_to_data_by_its_attributes_has_no_patches(root: Path) -> None:
-    assert patch_lines(root) == ["LIMIT_CART = 31", "LIMIT_CART = 30"]
-    (root / ".gitattributes").write_text("*.py -diff\n")
-    assert patch_lines(root) == []
-    (root / ".gitattributes").unlink()
-    assert patch_lines(root) == ["LIMIT_CART = 31", "LIMIT_CART = 30"]
 
 
 def test_a_log_that_failed_is_not_kept(root: Path) -> None:

@@ -379,7 +379,7 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
     assert "new.txt" in asked.tree.files
     with closing(sqlite3.connect(":memory:")) as nothing_kept:
         log = AnalysisCache(asked.tree, nothing_kept).log
-        assert gitlog.patches_of(log, ["a.txt"])
+        assert gitlog.patches_in(log, [first])
         assert gitlog.commits_of(log, ["b.py"])
         assert gitlog.churn(log)
     assert "one" in sources.resolve(sources.Ref("commit", name=first), asked.tree).lines

@@ -76,11 +76,7 @@ class AnalysisCache:
         if self._state is None:
             return b""
         head, state = self._state
-        attributes = b""
-        if "--patch" in arguments:  # they decide what counts as text
-            paths = arguments[arguments.index("--") :]
-            attributes = self._tree.git("check-attr", "-a", "-z", *paths).out
-        inputs = repr((state, arguments, attributes)).encode("utf-8", "surrogateescape")
+        inputs = repr((state, arguments)).encode("utf-8", "surrogateescape")
         key = hashlib.sha256(inputs).hexdigest()
         output = self._cached("SELECT output FROM logs WHERE key = ?", key)
         if output is None:

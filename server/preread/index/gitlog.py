@@ -9,7 +9,6 @@ Log = Callable[..., bytes]  # the output of `git log` with these arguments
 
 MAX_COMMITS = 400  # read for subjects and files
 MAX_MENTIONING = 150  # whose messages are read
-MAX_PATCHES = 150  # read line by line
 RECORD, FIELD = "\x1e", "\x1f"
 PLAIN = ("--no-color", "--relative", "--no-ext-diff", "--no-textconv")  # whatever is configured
 PATCH = ("--patch", "--unified=0")
@@ -158,16 +157,10 @@ def churn(log: Log) -> dict[str, int]:
     return Counter(path for commit in _with_files(found) for path in commit.files)
 
 
-def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
-    """The latest changes of these files, newest first, each with its removed and added lines."""
-    if not paths:
-        return []
-    found = _latest(log, MAX_PATCHES, *PATCH, "--", *paths)
-    return [patch for commit, rest in found for patch in _patches(commit, rest)]
-
-
 def patches_in(log: Log, shas: Sequence[str]) -> list[Patch]:
-    """What these commits changed, in their order; nothing of merges and unknown ones."""
+    """What these commits changed, in their order, each with its removed and added lines; nothing
+    of merges and unknown ones.
+    """
     if not shas:
         return []
     found = _records(log, "--no-walk=unsorted", "--ignore-missing", *PATCH, *shas, "--")

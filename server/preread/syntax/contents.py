@@ -122,7 +122,9 @@ class ContentReader:
             self._calls.append(frame)
 
     def _as_call(self, frame: _Frame, entry: Captured) -> Call:
-        line = first_line(entry.node)
+        name = entry.part("name")
+        # The line of the name itself, which in a chain of calls is not where the chain begins.
+        line = last_line(entry.node if name is None else name)
         literals, keywords = tuple(frame.literals[:_MAX_LITERALS]), tuple(frame.keywords)
         text, end = self.source.fold(entry.node, 120), last_line(entry.node)
         within = self.places.within(line)
