@@ -1,5 +1,6 @@
 """Ranking by what a text names exactly, and by what files import."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def test_a_file_that_the_text_names_comes_first(tmp_path: Path, said: str) -> No
     found = evidence(tmp_path, "parcel", description=f"the parcel is lost: {said}").files
     assert found[0].path == "src/api/depot.py"
     assert "the text names it" in found[0].reasons
+
+
+def test_a_long_text_without_spaces_takes_no_minutes(tmp_path: Path) -> None:
+    write(tmp_path, {**FILLER, "src/depot.py": "def send(): ...\n"})
+    begun = time.monotonic()
+    found = evidence(tmp_path, "parcel", description=f"see src/depot.py {'x' * 19_000}").files
+    assert found[0].path == "src/depot.py"
+    assert time.monotonic() - begun < 20, "seconds; the machine may be busy"
 
 
 def test_a_name_of_the_text_leads_to_the_file_that_defines_it(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+")
 PYTHON_FRAME = re.compile(r'File "([^"\n]+)", line \d+')  # the last one raised the error
 # In other languages, the first frame raised it.
 OTHER_FRAME = re.compile(r"([\w./\\@~+-]*\w\.[A-Za-z]{1,6})[:(]\d+")
+# No file's name, but like base64; on 20,000 characters, these patterns would take minutes.
+BLOB = re.compile(r"[\w./\\@~+:-]{1000,}")
 SUFFIX = re.compile(r"\.([A-Za-z]{1,6})$")
 # Interchangeable, because a trace names the compiled file.
 SCRIPT_SUFFIXES = frozenset({"js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"})
@@ -29,15 +31,19 @@ COMMON_SHARE = 10  # a name in more than one in so many files does not discrimin
 def files_named(search: Search) -> dict[str, float]:
     """Files named by path, end of path or module; the more parts match, the more they count."""
     found: dict[str, float] = {}
-    for _, shared, matches in _resolve(search, dict.fromkeys(_named_files(search.lookup.text))):
+    for _, shared, matches in _resolve(search, dict.fromkeys(_named_files(_text(search)))):
         for path in matches:
             found[path] = max(found.get(path, 0.0), shared / len(matches))
     return found
 
 
+def _text(search: Search) -> str:
+    return BLOB.sub(" ", search.lookup.text)
+
+
 def calls_traced(search: Search) -> dict[str, float]:
     """Files of a stack trace in the text, the innermost frame first."""
-    text = search.lookup.text
+    text = _text(search)
     found: dict[str, float] = {}
     for trace in (PYTHON_FRAME.findall(text)[::-1], OTHER_FRAME.findall(text)):
         inside = 0
