@@ -246,9 +246,7 @@ def afterwards(root: Path, scene: "Scene", fault: Fault, ended: Ended) -> None:
     left = [*publish.leftovers(services_of(root, ENVIRON), "login")]
     left += (root / ".project").rglob("*.part")
     assert not left, f"left over: {left}"
-    found = check.look(services_of(root, ENVIRON)).problems
-    # What is remembered makes the dossier stale, as without a fault.
-    problems = [one for one in found if name != "remember" or one.code != "E_HINT"]
+    problems = check.look(services_of(root, ENVIRON)).problems
     assert not problems, f"{problems}"
 
 

@@ -229,7 +229,7 @@ def test_a_missing_project_is_an_expected_failure(cli: Cli, tmp_path: Path) -> N
     done = cli("load", "login", "--project", str(tmp_path / "gone"))
     assert done.status == 1
     assert done.out == ""
-    where = f"{tmp_path / 'gone'} cannot be opened: No such file or directory."
+    where = f"{tmp_path / 'gone'} cannot be opened: no such file or directory."
     assert done.err.splitlines()[0] == f"error: E_PROJECT_DIR: {where}"
     assert "--project DIR" in done.err
 

@@ -224,6 +224,17 @@ def test_a_broken_gates_file_fails_with_its_line(
     assert says in looks(done)["gates"]["found"]
 
 
+def test_rules_that_look_like_a_slip_and_match_no_file_are_a_warning(
+    cli: Cli, project: Path
+) -> None:
+    write(project / "my tests", {"a.py": ""})
+    text = "my tests/*\ntests/{feature}.py\n**/{b,c}.ts\nmode: warn\n"
+    write(project / ".project", {"gates": text})
+    found = looks(cli("doctor", "--json", cwd=project))["gates"]
+    assert found["state"] == "warn"
+    assert found["found"].endswith("no file: '**/{b,c}.ts' (line 3), 'mode: warn' (line 4)")
+
+
 def test_gates_that_are_switched_off_are_a_warning_with_their_end(cli: Cli, project: Path) -> None:
     write(project / ".project", {"gates": "mode block\n"})
     for words, says in (((), "until they are switched on"), (("--for", "2h"), "until 20")):

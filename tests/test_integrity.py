@@ -79,6 +79,13 @@ def test_a_sound_project_has_no_problems_and_nothing_to_repair(cli: Cli, two: Pa
     assert cli("check", cwd=two).status == cli("check", "cart", "--all", cwd=two).status == 2
 
 
+def test_a_dossier_that_became_stale_is_no_damage(cli: Cli, two: Path) -> None:
+    assert cli("remember", "Totals are rounded once.", cwd=two).status == 0
+    done = cli("check", "--all", "--json", cwd=two)
+    assert (done.status, done.json["problems"]) == (0, [])
+    assert cli("load", "checkout", "--json", cwd=two).json["state"] == "refreshed"
+
+
 def test_every_damage_is_found_and_repaired_and_what_people_wrote_stays(
     cli: Cli, two: Path
 ) -> None:

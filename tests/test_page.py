@@ -403,7 +403,7 @@ def test_a_build_that_ended_says_why(
     token = running.token("write", "--namespace", str(root))
     load = {"method": "load", "params": {"feature": "cart", "level": "standard", "force": True}}
     visitor.goto(f"{running.url}/builds")
-    expect(visitor.get_by_text("No build runs")).to_be_visible()
+    expect(visitor.get_by_text("No build is running")).to_be_visible()
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(running.operation, load, token)
         build = visitor.get_by_role("article", name="cart")

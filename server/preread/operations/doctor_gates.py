@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from preread.errors import PrereadError
-from preread.gates import blocks
+from preread.gates import blocks, rules
 from preread.infra import assets
 from preread.infra.subprocesses import Done
 from preread.operations import gates, hooks
@@ -23,6 +23,7 @@ REINSTALL = "Run: pip install --upgrade preread, or clone the plugin again."
 NAMED = re.compile(r"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/([\w.-]+)")
 RUNS, MAX_MS = 5, 50
 MAX_SESSIONS = 1_000
+ODD = re.compile(r"[\s{}]")
 NOT_STARTED = 127
 
 
@@ -121,7 +122,25 @@ def _gates(services: Services, folder: Path, here: Explained) -> HealthCheck:
         )
     if here.notes:
         return warn("gates", f"{mode}; ignored: {'; '.join(here.notes)}", "Fix it or remove it.")
+    odd = _odd_rules(services)
+    if odd:
+        hint = (
+            "`preread gates explain PATH` tries a rule. Only `*`, `?` and `{feature}` are special."
+        )
+        return warn("gates", f"{mode}; matches no file: {', '.join(odd)}", hint)
     return ok("gates", mode)
+
+
+def _odd_rules(services: Services) -> list[str]:
+    """Rules that look like a slip: no file matches, and they have a space or a literal brace."""
+    found = rules.read(str(services.layout.root))
+    listed = [] if found is None else found.rules
+    odd = [one for one in listed if ODD.search(one.pattern.replace("{feature}", ""))]
+    return [
+        f"{one.text[:60]!r} (line {one.line})"
+        for one in odd
+        if all(rules.capture(one.pattern, path) is None for path in services.tree.files)
+    ]
 
 
 def _last_fired(services: Services, *, gated: bool) -> HealthCheck:

@@ -121,20 +121,17 @@ def _unlist(services: Services, manifest: Manifest, name: str) -> None:
 
 
 def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterator[Damage]:
-    """A hint for the gates that contradicts a look-up."""
+    """A hint for the gates that a fresh dossier is stale.
+
+    A missing one is no damage: until someone looks, nobody knows that a dossier is stale.
+    """
     layout = services.layout
     path = layout.stale(feature)
-    data = plain_bytes(path)
-    if manifest is None:
+    if manifest is None or plain_bytes(path) is None:
         return
-    lookup = staleness.look_up(services, manifest)
-    if lookup.covers and data is not None:
+    if staleness.look_up(services, manifest).covers:
         repair = partial(stale_hints.clear, layout, feature)
         yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", repair)
-    elif not lookup.covers and data is None:
-        message = f"the dossier is stale, and the gates do not know it ({lookup.why})"
-        repair = partial(stale_hints.mark, layout, feature, lookup.why)
-        yield Damage(path, "E_HINT", message, "it is written", repair)
 
 
 def _run_record(services: Services, feature: str) -> Iterator[Damage]:
