@@ -249,14 +249,15 @@ def main() -> None:
     table = {}
     for kind, before in weights.WEIGHTS.items():
         of = {
-            name: kept
+            name: lists
             for name, rows in groups.items()
-            if (kept := [row for row in rows if row.kind == kind])
+            if (lists := [row for row in rows if row.kind == kind])
         }
         if not of:
             table[kind] = before  # nothing was read that it is for
             continue
-        kept_weights = {name: before[name] for name in KEPT if kind == "files" and name in before}
+        kept = (*KEPT, fusion.MEANING) if kind == "files" else (fusion.MEANING,)
+        kept_weights = {name: before[name] for name in kept if name in before}
         found = (
             fitted(
                 {name: [without(row, kept_weights) for row in rows] for name, rows in of.items()}
