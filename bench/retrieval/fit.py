@@ -15,7 +15,7 @@ import json
 import math
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -85,10 +85,7 @@ def rows_of(clone: Clone, cases: Sequence[Case], questions: Sequence[str]) -> It
                 changed = case.tests if kind == "tests" else case.sources
                 met = [path for path in changed if path in fused]
                 rest = [path for path in list(fused)[:MOST] if path not in changed]
-                files = [
-                    _worth(fused[path], fusion.DEMOTION if path in demoted else 1.0)
-                    for path in met + rest
-                ]
+                files = [_worth(fused[path], demoted.get(path, 1.0)) for path in met + rest]
                 if changed:
                     yield Row(kind, question, files, len(met), len(changed))
     system.close()
@@ -100,8 +97,8 @@ def _worth(fused: fusion.Fused, share: float) -> dict[str, float]:
 
 def _fuse(
     query: Query, read: Callable[[str], str | None], connection: sqlite3.Connection
-) -> dict[str, tuple[dict[str, fusion.Fused], frozenset[str]]]:
-    """By kind: the ranked files, and which of them are demoted."""
+) -> dict[str, tuple[dict[str, fusion.Fused], Mapping[str, float]]]:
+    """By kind: the ranked files, and how much of its score a demoted one keeps."""
     asked = Lookup(connection, query.weights, query.text, query.scope, read)
     sources = Search(asked, SOURCES)
     found = fusion._fuse(sources)
@@ -252,14 +249,15 @@ def main() -> None:
     table = {}
     for kind, before in weights.WEIGHTS.items():
         of = {
-            name: kept
+            name: lists
             for name, rows in groups.items()
-            if (kept := [row for row in rows if row.kind == kind])
+            if (lists := [row for row in rows if row.kind == kind])
         }
         if not of:
             table[kind] = before  # nothing was read that it is for
             continue
-        kept_weights = {name: before[name] for name in KEPT if kind == "files" and name in before}
+        kept = (*KEPT, fusion.MEANING) if kind == "files" else (fusion.MEANING,)
+        kept_weights = {name: before[name] for name in kept if name in before}
         found = (
             fitted(
                 {name: [without(row, kept_weights) for row in rows] for name, rows in of.items()}

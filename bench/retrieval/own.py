@@ -97,6 +97,8 @@ class Preread:
         ):  # what an earlier run left would make it warm
             shutil.rmtree(state.root / ".project", ignore_errors=True)
         self._services = services_of(state.root, _environ())
+        # Without it, the index is kept in the person's caches, where the next run would find it.
+        self._services.layout.project.mkdir(exist_ok=True)
         indexer.update(self._services)
 
     @contextmanager
