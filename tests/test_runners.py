@@ -219,6 +219,14 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "tests/ATest.php",
         ("vendor/bin/phpunit tests/ATest.php", "", "phpunit.xml.dist"),
     ),
+    "PHPUnit by Symfony's bridge": (
+        {
+            "composer.json": '{"require-dev": {"symfony/phpunit-bridge": "^7.2"}}\n',
+            "phpunit.xml.dist": '<?xml version="1.0"?>\n<phpunit>\n</phpunit>\n', "tests/ATest.php": "<?php\n",
+        },
+        "tests/ATest.php",
+        ("vendor/bin/simple-phpunit tests/ATest.php", "", "phpunit.xml.dist"),
+    ),
     ".NET": (
         {
             "test/Unit/Unit.csproj": '<Project>\n<PackageReference Include="xunit" />\n</Project>\n',

@@ -80,13 +80,20 @@ cucumber = _taking_a_path(
 pest = _taking_a_path(
     "pest", "vendor/bin/pest", ("composer.json",), re.compile(r'"pestphp/pest"\s*:'), several=False
 )
-phpunit = _taking_a_path(
-    "phpunit",
-    "vendor/bin/phpunit",
-    ("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"),
-    re.compile(r"<phpunit\b"),
-    several=False,
-)
+PHPUNIT = (("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"), re.compile(r"<phpunit\b"))
+_phpunit = _taking_a_path("phpunit", "vendor/bin/phpunit", *PHPUNIT, several=False)
+_bridge = _taking_a_path("phpunit", "vendor/bin/simple-phpunit", *PHPUNIT, several=False)
+
+
+def phpunit(target: Target) -> Command | None:
+    """PHPUnit, by way of Symfony's bridge if a project requires only that."""
+    found = _phpunit(target)
+    composer = found and target.tree.text(within(found.folder, "composer.json"))
+    if composer and "symfony/phpunit-bridge" in composer and "phpunit/phpunit" not in composer:
+        return _bridge(target)
+    return found
+
+
 mix = _taking_a_path("mix", "mix test", ("mix.exs",), re.compile(r"use Mix\.Project"))
 
 
