@@ -104,6 +104,31 @@ def test_an_error_in_the_syntax_leaves_the_rest_readable() -> None:
     assert "g" in {symbol.name for symbol in script.symbols}
 
 
+@pytest.mark.parametrize(
+    ("path", "first", "second"),
+    [
+        (
+            "A.java",
+            "class A {\n  void f() {\n    if (x) {\n  }\n}",
+            "class B {\n  void g() {\n  }\n}",
+        ),
+        (
+            "a.cpp",
+            "struct A {\n  void f() {\n    if (x) {\n  }\n};",
+            "struct B {\n  void g() {}\n};",
+        ),
+    ],
+)
+def test_a_type_ends_before_the_next_one_where_a_bracket_is_missing(
+    path: str, first: str, second: str
+) -> None:
+    found = {symbol.name: symbol for symbol in outline(path, f"{first}\n\n{second}\n").symbols}
+    assert {name: symbol.container for name, symbol in found.items()} == {
+        "A": "", "f": "A", "B": "", "g": "B",
+    }  # fmt: skip
+    assert (found["A"].start, found["A"].end, found["B"].start) == (1, 5, 7)
+
+
 FRAGMENTS = st.sampled_from(
     "def class f ( ) { } [ ] : \n \n \" ' ` ${ // /* */ # => < > /> @ . , = test it describe expect \0 \r \f \ud800 é"
     " enum type func fn return async const assert raise throw | ! ; - <?php fun end do module #if "

@@ -19,15 +19,21 @@ _FUNCTIONS = frozenset(("function", "method"))
 
 def recovered(source: Source, language: Language, found: Outline, misread: list["Node"]) -> Outline:
     """The outline of a file with parse errors, completed by the line-based rules there."""
-    text = source.data.decode("utf-8", "ignore")
-    lines = text.split("\n")
+    lines = source.data.decode("utf-8", "ignore").split("\n")
+    found = _completed(source, language, found, misread, lines)
+    return found._replace(symbols=_with_ends(found.symbols, lines))
+
+
+def _completed(
+    source: Source, language: Language, found: Outline, misread: list["Node"], lines: list[str]
+) -> Outline:
     broken = _broken_lines(source, language, found, len(lines))
     for node in misread:
         broken.update(range(first_line(node), last_line(node) + 1))
     every: list[Symbol | TestCase] = [*found.symbols, *found.tests]
     known = every[:_MAX_DEFINITIONS]
     missed = broken - {entry.start for entry in known}
-    plain = plain_outline(language, text).symbols if broken else ()
+    plain = plain_outline(language, "\n".join(lines)).symbols if broken else ()
     added = [
         symbol
         for symbol in plain
@@ -43,6 +49,42 @@ def recovered(source: Source, language: Language, found: Outline, misread: list[
     placed.sort(key=lambda symbol: (symbol.start, -symbol.end))
     tests = [_with_group(test, types) for test in found.tests]
     return Outline(tuple(placed), tuple(tests), found.imports)
+
+
+def _with_ends(symbols: tuple[Symbol, ...], lines: list[str]) -> tuple[Symbol, ...]:
+    """Types end before a definition that is indented no deeper: an error hid their end.
+
+    Not namespaces, whose contents often are not indented.
+    """
+    found = list(symbols)
+    for index, one in enumerate(symbols):
+        if one.kind not in _TYPES or "namespace" in lines[one.start - 1]:
+            continue
+        indent = _indent(lines, one.start)
+        beyond = 0  # the first line that cannot be in the type
+        for at in range(index + 1, len(symbols)):
+            other = symbols[at]
+            if other.start > one.end:
+                break
+            if not beyond and one.start < other.start and _indent(lines, other.start) <= indent:
+                beyond = other.start
+            if beyond:
+                found[at] = _moved_out(found[at], one)
+        if beyond:
+            numbers = range(beyond - 1, one.start, -1)
+            closing = (number for number in numbers if lines[number - 1].startswith("}", indent))
+            found[index] = found[index]._replace(end=next(closing, beyond - 1))
+    return tuple(found)
+
+
+def _moved_out(symbol: Symbol, type_: Symbol) -> Symbol:
+    """A definition that is in what contains the type, instead of in the type."""
+    if symbol.container.split(".")[0] != type_.name:
+        return symbol
+    inner = symbol.container[len(type_.name) + 1 :]
+    container = ".".join(filter(None, (type_.container, inner)))
+    kind = "function" if symbol.kind == "method" and not container else symbol.kind
+    return symbol._replace(container=container, kind=kind)
 
 
 def _broken_lines(source: Source, language: Language, found: Outline, last: int) -> set[int]:
