@@ -124,8 +124,8 @@ _DEFINITIONS = {
         _MAKER,
         r"(?<=const )[\w<>\[\],.?]+ (\w++)",
         (
-            rf"(?:[A-Za-z_][\w.]*+(?:{_TYPES})?[\[\]?,]*+[ \t]++){{1,2}}?(?:\w+\.)*+(\w++)"
-            rf"\s*+(?:=>|\{{\s*+(?:(?:private|protected|internal) )*+(?:get|set|init)\b)"
+            rf"(?:[A-Za-z_][\w.]*+(?:{_TYPES})?[\[\]?,]*+[ \t]++){{1,2}}?(?>(?:\w+\.)*)(\w++)"
+            rf"\s*+(?:=>|\{{\s*+(?>(?:(?:private|protected|internal) )*)(?:get|set|init)\b)"
         ),
     ),
     "Ruby": (
