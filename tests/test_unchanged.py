@@ -262,14 +262,16 @@ AMONG_MANY: dict[str, Callable[[Path], object]] = {
     "behind a link": lambda root: rewritten(root.parent / "target"),
     "a link": lambda root: (root / "src/link.py").unlink(),
     "not ignored any more": lambda root: rewritten(root / "src/.gitignore"),
+    "cited, edited": lambda root: rewritten(root / "src/c.py"),
+    "reports": lambda root: write(root, {"test-results/junit.xml": "<testsuite/>"}),
+    "knowledge": lambda root: write(root, {".project/knowledge.md": "# Knowledge\n"}),
     "committed": lambda root: git(root, "commit", "-qm", "more", "--allow-empty"),
 }
 
 
 @pytest.fixture
 def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for bound in ("MIN_WATCHED", "MAX_PATHS"):
-        monkeypatch.setattr(fingerprint, bound, 3)
+    monkeypatch.setattr(fingerprint, "MAX_PATHS", 3)
     root = tmp_path / "many"
     files = ("src/a.py", "src/c.py", "src/deep/b.py", "src/gone.py")
     write(root, {**dict.fromkeys(files, "x = 1\n"), "src/.gitignore": "*.log\n"})
@@ -285,7 +287,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def taken(root: Path, unchanged: Unchanged | None) -> fingerprint.Fingerprint | None:
     later = time.time_ns() + 3_000_000_000  # nothing is young then
     seen = replace(services(root), unchanged=unchanged)
-    return fingerprint.take(seen, Manifest(feature="login"), later)
+    return fingerprint.take(seen, Manifest(feature="login", spans={"src/c.py:1": ""}), later)
 
 
 @pytest.mark.parametrize("change", AMONG_MANY)

@@ -8,11 +8,11 @@ fingerprint yet.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
 
 from preread import inputs
@@ -28,10 +28,10 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.unchanged import Part
 
-# Above MIN_WATCHED listed files, the kernel reports whether one of them changed, and only folders
-# and cited files are checked each time: at most MAX_MARKS, because with more a look-up is as fast.
-# Where the kernel cannot report changes, at most MAX_PATHS are checked each time.
-MIN_WATCHED, MAX_PATHS, MAX_MARKS = 100, 2_000, 10_000
+# The kernel reports whether a listed file or its folder changed, and only the other paths are
+# checked each time: at most MAX_MARKS, because with more a look-up is as fast. Where the kernel
+# cannot report changes, at most MAX_PATHS are checked each time.
+MAX_PATHS, MAX_MARKS = 2_000, 10_000
 _SPARSE = ("config.worktree", "info/sparse-checkout")
 MAX_LINKS = 40  # in a chain, like in Linux
 # Change time, modification time and inode. A change of size changes the times.
@@ -81,10 +81,13 @@ def take(
     are too many of them and the kernel cannot say which change.
     """
     listed = [f"{services.layout.root}/{path}" for path in inputs.listed(services.tree)]
-    watch, changes, listed = _watched(services, listed, begun)
+    watch, folders = _watched(services, listed)
+    changes = watch.changes() if watch is not None else 0  # before the files are checked
     marks: dict[str, Mark | None] = {}
     paths = chain(_paths(services, manifest), map(str, others), listed)
     for path in chain.from_iterable(map(_with_targets, paths)):
+        if _is_watched(path, folders, begun):
+            continue
         mark = marks[path] = _mark(path)
         is_much = len(marks) > (MAX_PATHS if watch is None else MAX_MARKS)
         if is_much or (mark and _is_young(mark, begun)):
@@ -93,17 +96,13 @@ def take(
 
 
 def _watched(
-    services: Services, listed: list[str], begun: int
-) -> tuple["Part | None", int, list[str]]:
-    """The watch on the listed files, its count of changes, and the files that it does not cover."""
-    if services.unchanged is None or len(listed) <= MIN_WATCHED:
-        return None, 0, listed
-    watch = services.unchanged.listed
-    folders = _folders_of(str(services.layout.root), listed)
-    if not watch.begin(folders):
-        return None, 0, listed
-    changes = watch.changes()  # before the files are checked
-    return watch, changes, [path for path in listed if not _is_watched(path, folders, begun)]
+    services: Services, listed: list[str]
+) -> tuple["Part | None", Mapping[str, Collection[str]]]:
+    """The watch on the folders of the listed files, with their names in each; None, {} without."""
+    if services.unchanged is None:
+        return None, {}
+    watch, folders = services.unchanged.listed, _folders_of(str(services.layout.root), listed)
+    return (watch, folders) if watch.begin(folders) else (None, {})
 
 
 def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
@@ -123,31 +122,38 @@ def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
 
 
 def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
-    """The existing folders of these files, and their ancestors, each with its files' names."""
+    """The existing folders of these files, and their ancestors, each with its files' names.
+
+    Also with the name that stands for everything that comes or goes in a folder.
+    """
+    from preread.infra.inotify import ANY_ENTRY  # only a server needs it
+
     found: dict[str, set[str]] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")
         while folder not in found and len(folder) >= len(root):
-            found[folder] = set()
+            found[folder] = {ANY_ENTRY}
             folder = folder.rpartition("/")[0]
         found[path.rpartition("/")[0]].add(name)
     return {folder: names for folder, names in found.items() if os.path.isdir(folder)}  # noqa: PTH112
 
 
-def _is_watched(path: str, folders: Mapping[str, object], begun: int) -> bool:
-    """Whether the kernel reports every change of a file.
+def _is_watched(path: str, folders: Mapping[str, Collection[str]], begun: int) -> bool:
+    """Whether the kernel reports every change of a file, or of what a folder contains.
 
-    It does not for the target of a link, nor for a file with other hard links. A file that has
-    changed since `begun` may have done so before it was watched.
+    It does not for the target of a link, nor for a file with other hard links. What has changed
+    since `begun` may have done so before it was watched.
     """
-    if path.rpartition("/")[0] not in folders:
+    folder, _, name = path.rpartition("/")
+    if path not in folders and folder not in folders:
         return False
     try:
         info = os.lstat(path)
     except (OSError, ValueError):
-        return True  # its folder is watched
-    is_plain = S_ISREG(info.st_mode) and info.st_nlink == 1
-    return is_plain and not _is_young((info.st_ctime_ns, info.st_mtime_ns, info.st_ino), begun)
+        return folder in folders
+    is_file = name in folders.get(folder, ()) and S_ISREG(info.st_mode) and info.st_nlink == 1
+    is_reported = is_file or (path in folders and S_ISDIR(info.st_mode))
+    return is_reported and not _is_young((info.st_ctime_ns, info.st_mtime_ns, info.st_ino), begun)
 
 
 def _is_young(mark: Mark, begun: int) -> bool:

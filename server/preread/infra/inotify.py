@@ -27,6 +27,8 @@ _BUFFER = 65_536
 _LOCAL = frozenset(
     {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x794C7630, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E}
 )
+_ENTRIES = _MOVED | _CREATE | _DELETE
+ANY_ENTRY = ""  # as a name: whatever comes to a folder or goes, but not what changes in it
 # Folders, each with the names in it that matter; None: all.
 Wanted = Mapping[str, Collection[str] | None]
 
@@ -66,13 +68,15 @@ class Folders:
     def _matters(self, data: bytes) -> bool:
         at = 0
         while at < len(data):
-            watch, _, _, size = _HEAD.unpack_from(data, at)
+            watch, mask, _, size = _HEAD.unpack_from(data, at)
             at += _HEAD.size
             name = os.fsdecode(data[at : at + size].rstrip(b"\0"))
             at += size
             names = self._names.get(watch)
             # Without a name, it is about the folder itself, or the queue was full.
             if names is None or not name or name in names:
+                return True
+            if mask & _ENTRIES and ANY_ENTRY in names:
                 return True
         return False
 
