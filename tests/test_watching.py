@@ -14,13 +14,16 @@ from typing import NamedTuple
 
 import pytest
 
+import preread.builds.watching
 from _files_project import services
 from _processes import ended, left_behind, start
 from conftest import Cli, child_environ, git, make_repository
 from preread.builds.reply_cache import ReplyCache
 from preread.builds.watching import News, Watcher
+from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.mcp import resources
+from preread.services import Services
 
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 BOUND = 30.0  # seconds for what takes one; the machine may be busy
@@ -292,6 +295,30 @@ def test_it_polls_where_nothing_can_be_watched_and_says_so(root: Path, tmp_path:
         wait_for("login is stale")
         restore(root)
         wait_for("login is up to date")
+
+
+def test_what_keeps_it_from_watching_is_said_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preread.builds.watching, "NO_DOSSIERS_SECONDS", 0.01)
+    said: list[str] = []
+    attempts: list[int] = []
+
+    def away() -> Services:
+        attempts.append(1)
+        if len(attempts) == 1:
+            return services(root)
+        raise PrereadError("E_PROJECT_DIR", "It is away." if len(attempts) < 9 else "It is a file.")
+
+    watcher = Watcher(away, lambda _: None, said.append)
+    thread = threading.Thread(target=watcher.run)
+    thread.start()
+    try:
+        until(lambda: len(attempts) > 15)
+    finally:
+        watcher.stop.set()
+        thread.join(BOUND)
+    assert [text.partition(".")[0] for text in said] == ["It is away", "It is a file"]
 
 
 def test_it_polls_when_the_systems_watches_have_run_out(root: Path) -> None:

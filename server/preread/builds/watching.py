@@ -79,12 +79,15 @@ class Watcher:
         while not self.stop.is_set() and not published.features(self._layout):
             self._is_first = False
             self.stop.wait(NO_DOSSIERS_SECONDS)
-        poll = False
+        poll, said = False, ""
         while not self.stop.is_set():
             try:
                 self._poll() if poll else self._watch()
             except PrereadError as error:
-                self._say(f"{error.message} Watching resumes in {NO_DOSSIERS_SECONDS:.0f} s.")
+                if error.message != said:
+                    every = f"Watching tries again every {NO_DOSSIERS_SECONDS:.0f} s."
+                    self._say(f"{error.message} {every}")
+                    said = error.message
                 self.stop.wait(NO_DOSSIERS_SECONDS)
             except (OSError, ImportError) as error:
                 poll = True
