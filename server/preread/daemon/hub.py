@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 QUEUE = 256  # events; a follower that lags further behind is dropped
 MESSAGES_SECONDS = 0.5
+BEGIN_SECONDS = 3.0  # that a follower waits until messages are followed, if the disk is slow
 
 
 class Event(NamedTuple):
@@ -48,16 +49,22 @@ class Hub:
         self._root, self._environ, self._tasks, self._loop = root, environ, tasks, loop
         self._followers: set[Follower] = set()
         self._scope: anyio.CancelScope | None = None
+        self._has_begun = anyio.Event()
 
     @asynccontextmanager
     async def following(self) -> AsyncIterator[MemoryObjectReceiveStream[Event]]:
-        """The events from now on; ends if the follower is too slow."""
+        """The events from now on; ends if the follower is too slow.
+
+        What happens after it was entered is not missed, unless the disk does not answer.
+        """
         send, receive = anyio.create_memory_object_stream[Event](QUEUE)
         self._followers.add(send)
         if len(self._followers) == 1:
             self._begin()
         try:
             with receive:
+                with anyio.move_on_after(BEGIN_SECONDS):
+                    await self._has_begun.wait()
                 yield receive
         finally:
             send.close()
@@ -80,28 +87,28 @@ class Hub:
                 self._followers.discard(follower)
 
     def _begin(self) -> None:
-        self._scope = anyio.CancelScope()
-        self._tasks.start_soon(self._observe, self._scope)
+        self._scope, self._has_begun = anyio.CancelScope(), anyio.Event()
+        self._tasks.start_soon(self._observe, self._scope, self._has_begun)
 
     def _end(self) -> None:
         if self._scope is not None:
             self._scope.cancel()
         self._scope = None
 
-    async def _observe(self, scope: anyio.CancelScope) -> None:
+    async def _observe(self, scope: anyio.CancelScope, has_begun: anyio.Event) -> None:
         """Send the project's events to the followers, until cancelled."""
         with scope:
             while True:
                 with suppress(PrereadError):  # its file system does not answer
-                    await self._loop.run(self._watch)
+                    await self._loop.run(partial(self._watch, has_begun))
                 await anyio.sleep(MESSAGES_SECONDS)
 
     # -- in the project's loop
 
-    async def _watch(self, _jobs: Jobs) -> None:
+    async def _watch(self, has_begun: anyio.Event, _jobs: Jobs) -> None:
         watcher = self._watcher()
         try:
-            await self._tell_messages()
+            await self._tell_messages(has_begun)
         finally:
             if watcher is not None:
                 watcher.stop.set()
@@ -120,17 +127,20 @@ class Hub:
                 return watcher
         return None
 
-    async def _tell_messages(self) -> None:
+    async def _tell_messages(self, has_begun: anyio.Event) -> None:
         layout = Layout(self._root)
         seen: int | None = None
         while True:
-            with suppress(PrereadError):  # a disk that cannot be read
+            try:
                 if seen is None:
                     seen = await anyio.to_thread.run_sync(sessions.latest, layout)
+                    self._loop.post(has_begun.set)
                 for one in await anyio.to_thread.run_sync(sessions.since, layout, seen):
                     seen = one.id
                     event = Event("message", one.model_dump(mode="json"), None, one.to)
                     self._loop.post(self.tell, event)
+            except PrereadError:  # a disk that cannot be read
+                self._loop.post(has_begun.set)
             await anyio.sleep(MESSAGES_SECONDS)
 
     # -- in the daemon's loop
