@@ -50,9 +50,9 @@ class Turn:
     usage: Mapping[str, int] = field(default_factory=dict)  # over input 100, output 10
     stop: str = ""  # by default `tool_use` where a tool is called, else `end_turn`
     pause: float = 0  # seconds before each block
-    cut: Literal["", "event", "line"] = (
-        ""  # the connection breaks after the blocks, or in the middle of a line
-    )
+    # Where the connection breaks: before the first block ends, after the blocks, or after them
+    # and in the middle of a line. Claude Code may go on from a block that it has whole.
+    cut: Literal["", "block", "event", "line"] = ""
 
 
 @dataclass(frozen=True)
@@ -257,6 +257,8 @@ class _Handler(BaseHTTPRequestHandler):
             if event["type"] == "content_block_start" and turn.pause:
                 self._wait_for_the_client_to_go(turn.pause)
             if event["type"] == "message_delta" and (turn.cut or not ending):
+                break
+            if event["type"] == "content_block_stop" and turn.cut == "block":
                 break
             self._chunk(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n")
         if not ending:

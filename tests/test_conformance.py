@@ -29,8 +29,6 @@ NOT_APPLICABLE = {
     "tools-call-": OWN,
     "resources-read-": OWN,
     "resources-templates-read": OWN,
-    "resources-subscribe": OWN,
-    "resources-unsubscribe": OWN,
     "prompts-get-": OWN,
     "elicitation-": OWN,
     "input-required-result-": OWN,
@@ -53,7 +51,10 @@ APPLICABLE = {
     "2026-07-28": BOTH
     | {"caching", "http-header-validation", "sep-2164-resource-not-found", "server-stateless"},
     "2025-11-25": BOTH
-    | {"ping", "server-initialize", "server-session-lifecycle"},
+    | {
+        "ping", "resources-subscribe", "resources-unsubscribe", "server-initialize",
+        "server-session-lifecycle",
+    },
 }  # fmt: skip
 
 

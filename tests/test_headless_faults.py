@@ -249,7 +249,7 @@ def test_out_of_turns_or_money_valid_drafts_are_kept(
         (OVERLOADED, "E_OVERLOADED", "is overloaded", "Try again later"),
         (BROKEN, "E_OVERLOADED", "is failing", "Try again later"),
         (
-            Turn([text("So ")], cut="line"),
+            Turn([text("So ")], cut="block"),
             "E_NETWORK",
             "connection to the model's service was lost",
             "Try again",

@@ -290,6 +290,12 @@ class TestPython:
             ("option", "main", "-c"),
         }
 
+    def test_a_call_in_a_chain_is_on_the_line_of_its_name_and_calls_come_by_line(self) -> None:
+        text = "package a\n\nfunc f() {\n\tx := New().\n\t\tWith(1).\n\t\tFetch()\n\tdone()\n}\n"
+        assert [(call.callee, call.line) for call in details("a.go", text).calls] == [
+            ("New", 4), ("New(…).With", 5), ("New(…).With(…).Fetch", 6), ("done", 7),
+        ]  # fmt: skip
+
     def test_the_message_of_an_error_is_its_longest_literal_run(self) -> None:
         found = details("src/cli.py", read("cli.py")).raises
         assert [(e.message, e.exception, e.within) for e in found] == [

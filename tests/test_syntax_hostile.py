@@ -129,6 +129,14 @@ def test_a_type_ends_before_the_next_one_where_a_bracket_is_missing(
     assert (found["A"].start, found["A"].end, found["B"].start) == (1, 5, 7)
 
 
+def test_a_type_inside_another_one_ends_there_too() -> None:
+    inner = "  class A {\n    void f() {\n      if (x) {\n    }\n  }\n\n  class B {\n    void g() {}\n  }\n"
+    found = outline("O.java", f"class O {{\n{inner}}}\n").symbols
+    assert {symbol.name: symbol.container for symbol in found} == {
+        "O": "", "A": "O", "f": "O.A", "B": "O", "g": "O.B",
+    }  # fmt: skip
+
+
 FRAGMENTS = st.sampled_from(
     "def class f ( ) { } [ ] : \n \n \" ' ` ${ // /* */ # => < > /> @ . , = test it describe expect \0 \r \f \ud800 é"
     " enum type func fn return async const assert raise throw | ! ; - <?php fun end do module #if "

@@ -69,6 +69,11 @@ def test_a_comment_above_a_definition_is_its_own(tmp_path: Path) -> None:
     assert told(tmp_path, text) == ["`login`: `Never call this twice for one name.`"]
 
 
+def test_a_licence_is_no_warning(tmp_path: Path) -> None:
+    text = "# Licensed to you; you must not remove this notice.\n" + CODE.format(comment="pass")
+    assert told(tmp_path, text) == []
+
+
 def test_generated_documentation_is_read_up_to_its_tags(tmp_path: Path) -> None:
     text = (
         "/**\n * The name must be folded before.\n *\n * @param name must not be empty at all\n "

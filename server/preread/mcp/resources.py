@@ -17,6 +17,7 @@ from preread.layout import BY_NAME, MANIFEST, Layout
 from preread.mcp import quoted
 from preread.services import Services
 
+SCHEME = "dossier://"
 TEMPLATE = "dossier://{feature}/{file}"
 URI = re.compile(r"dossier://([^/]+)/([^/]+)")
 NAMES = (*BY_NAME, MANIFEST)

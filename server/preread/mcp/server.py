@@ -221,11 +221,15 @@ class Handlers:
         return resources.read(services, uri, self.fresh if is_root else None)
 
     async def subscribe(self, call: Call, params: SubscribeRequestParams) -> EmptyResult:
-        """Subscribe to a dossier's file, published or not."""
-        try:
-            resources.parsed(params.uri)
-        except PrereadError as error:
-            raise _in_protocol(error) from error
+        """Subscribe to a dossier's file, published or not.
+
+        Another scheme's URI is accepted too, as MCP's conformance suite has it: nothing changes it.
+        """
+        if params.uri.startswith(resources.SCHEME):
+            try:
+                resources.parsed(params.uri)
+            except PrereadError as error:
+                raise _in_protocol(error) from error
         return self.subscribers.subscribe(call, params)
 
     async def list_prompts(self, _call: Call, _page: Page) -> ListPromptsResult:

@@ -85,8 +85,9 @@ class ContentReader:
                 handler(entry)
 
     def calls(self) -> tuple[Call, ...]:
-        """The calls found."""
-        return tuple(self._as_call(frame, frame.found) for frame in self._calls if frame.found)
+        """The calls found, by line; those of one line as they are nested."""
+        found = (self._as_call(frame, frame.found) for frame in self._calls if frame.found)
+        return tuple(sorted(found, key=lambda call: call.line))
 
     def raises(self) -> tuple[Raise, ...]:
         """The errors found; those without a message are dropped."""

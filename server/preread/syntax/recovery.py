@@ -79,9 +79,13 @@ def _with_ends(symbols: tuple[Symbol, ...], lines: list[str]) -> tuple[Symbol, .
 
 def _moved_out(symbol: Symbol, type_: Symbol) -> Symbol:
     """A definition that is in what contains the type, instead of in the type."""
-    if symbol.container.split(".")[0] != type_.name:
+    path = ".".join(filter(None, (type_.container, type_.name)))
+    # In a namespace, what is inside a type has only the type's name before it.
+    prefixes = (f"{path}.", f"{type_.name}.")
+    prefix = next((one for one in prefixes if f"{symbol.container}.".startswith(one)), "")
+    if not prefix:
         return symbol
-    inner = symbol.container[len(type_.name) + 1 :]
+    inner = symbol.container[len(prefix) :]
     container = ".".join(filter(None, (type_.container, inner)))
     kind = "function" if symbol.kind == "method" and not container else symbol.kind
     return symbol._replace(container=container, kind=kind)

@@ -27,6 +27,7 @@ REASON = re.compile(
     r"(?i)\b(because|otherwise|so that|in order to|to (avoid|prevent)|instead of|even (if|though)"
     r"|unless|in case|note( that)?|todo)\b"
 )
+LEGAL = re.compile(r"(?i)copyright|licen[sc]e")
 TAG = re.compile(r"^\s*[@:\\]\w+|^\s*<\w+")  # of generated documentation, and what follows it
 MARKUP = re.compile(r"\{@|</?\w+>|(^| ):( |$)")
 PROSE = re.compile(r"[\w\s,.'’-]|https?://\S+")
@@ -80,6 +81,8 @@ def _is_at(one: Definition, comment: Comment) -> bool:
 
 def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:
     """The sentences of a comment that warn or give a reason; of documentation, only warnings."""
+    if LEGAL.search(comment.text):
+        return
     opening = one.file.line(comment.start).lstrip()
     is_docs = opening.startswith(DOCS) or comment.end + 1 == one.symbol.start
     prose = " ".join(_prose(comment.text).split())
