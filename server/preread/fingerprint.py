@@ -28,8 +28,8 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.unchanged import Part
 
-# The kernel reports whether a listed file or its folder changed, and only the other paths are
-# checked each time: at most MAX_MARKS, because with more a look-up is as fast. Where the kernel
+# The kernel reports what changes in the project's folders, and only the paths for which it does not
+# are checked each time: at most MAX_MARKS, because with more a look-up is as fast. Where the kernel
 # cannot report changes, at most MAX_PATHS are checked each time.
 MAX_PATHS, MAX_MARKS = 2_000, 10_000
 _SPARSE = ("config.worktree", "info/sparse-checkout")
@@ -80,12 +80,13 @@ def take(
     `others` are further files it depends on. None when a file changed too recently, or when there
     are too many of them and the kernel cannot say which change.
     """
-    listed = [f"{services.layout.root}/{path}" for path in inputs.listed(services.tree)]
-    watch, folders = _watched(services, listed)
+    listed = (f"{services.layout.root}/{path}" for path in inputs.listed(services.tree))
+    named = chain(_paths(services, manifest), map(str, others), listed)
+    paths = [*chain.from_iterable(map(_with_targets, named))]
+    watch, folders = _watched(services, paths)
     changes = watch.changes() if watch is not None else 0  # before the files are checked
     marks: dict[str, Mark | None] = {}
-    paths = chain(_paths(services, manifest), map(str, others), listed)
-    for path in chain.from_iterable(map(_with_targets, paths)):
+    for path in paths:
         if _is_watched(path, folders, begun):
             continue
         mark = marks[path] = _mark(path)
@@ -96,12 +97,15 @@ def take(
 
 
 def _watched(
-    services: Services, listed: list[str]
+    services: Services, paths: list[str]
 ) -> tuple["Part | None", Mapping[str, Collection[str]]]:
-    """The watch on the folders of the listed files, with their names in each; None, {} without."""
+    """The watch on the folders that contain these paths, with the names in each that matter.
+
+    None, {} if the kernel cannot report changes.
+    """
     if services.unchanged is None:
         return None, {}
-    watch, folders = services.unchanged.listed, _folders_of(str(services.layout.root), listed)
+    watch, folders = services.unchanged.inputs, _folders_of(str(services.layout.root), paths)
     return (watch, folders) if watch.begin(folders) else (None, {})
 
 
@@ -122,20 +126,36 @@ def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
 
 
 def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
-    """The existing folders of these files, and their ancestors, each with its files' names.
+    """The folders of the project that contain these paths or are among them, and what to watch.
 
-    Also with the name that stands for everything that comes or goes in a folder.
+    That is the paths' own names, those of the folders on the way to them, and, in a folder that is
+    itself among the paths, everything that comes or goes.
     """
     from preread.infra.inotify import ANY_ENTRY  # only a server needs it
 
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {root: set()}
     for path in paths:
-        folder, _, name = path.rpartition("/")
-        while folder not in found and len(folder) >= len(root):
-            found[folder] = {ANY_ENTRY}
-            folder = folder.rpartition("/")[0]
-        found[path.rpartition("/")[0]].add(name)
-    return {folder: names for folder, names in found.items() if os.path.isdir(folder)}  # noqa: PTH112
+        while path.startswith(f"{root}/"):
+            folder, _, name = path.rpartition("/")
+            is_known = folder in found
+            found.setdefault(folder, set()).add(name)
+            if is_known:
+                break
+            path = folder  # noqa: PLW2901 - up to the root
+    for path in paths:
+        if path == root or path.startswith(f"{root}/"):
+            found.setdefault(path, set()).add(ANY_ENTRY)
+    device = os.stat(root).st_dev  # noqa: PTH116
+    return {folder: names for folder, names in found.items() if _device(folder) == device}
+
+
+def _device(folder: str) -> int | None:
+    """The device that a folder is on; None if it is no folder."""
+    try:
+        info = os.lstat(folder)
+    except (OSError, ValueError):
+        return None
+    return info.st_dev if S_ISDIR(info.st_mode) else None
 
 
 def _is_watched(path: str, folders: Mapping[str, Collection[str]], begun: int) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
@@ -267,12 +268,23 @@ class Layout:
                 f"{self.project} is a file of another tool, and Preread needs a folder there.",
                 "Move that file, or choose another root (`--project DIR`).",
             )
+        for path in self.links(feature):
+            self.real(Path(path))
+
+    def links(self, feature: str | None = None) -> Iterator[str]:
+        """The links among Preread's folders and files, with a feature's folders if it is named."""
         paths = _places(self)
         if feature is not None:
             paths = (*paths, str(self.dossier(feature)), str(self.backups(feature)))
-        for path in paths:
-            if os.path.islink(path):  # noqa: PTH114 - every operation checks all of them
-                self.real(Path(path))
+        return filter(os.path.islink, paths)  # every operation checks all of them
+
+    def entries(self) -> dict[str, set[str]]:
+        """The existing folders that contain Preread's folders and files, with these names."""
+        found: dict[str, set[str]] = {}
+        for path in _places(self):
+            folder, _, name = path.rpartition("/")
+            found.setdefault(folder, set()).add(name)
+        return {folder: names for folder, names in found.items() if os.path.isdir(folder)}  # noqa: PTH112
 
 
 @lru_cache(maxsize=64)

@@ -24,7 +24,9 @@ MAX_FOLDERS = 10_000
 class Part:
     """Something that is kept up to date, such as the index of facts."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, only_entries: bool = False) -> None:
+        """With `only_entries`, changes of a file's content do not matter."""
+        self._only_entries = only_entries
         self._folders: Folders | None = None  # None if folders cannot be watched
         self._changes = 0  # number of times that changes were seen
         self._current: tuple[int, str, int] | None = None
@@ -77,7 +79,7 @@ class Part:
         with suppress(OSError), self._lock:
             if not is_local(wanted):
                 return False
-            self._folders = self._folders or Folders()
+            self._folders = self._folders or Folders(only_entries=self._only_entries)
             self._folders.add(wanted)
             return True
         return False
@@ -88,7 +90,22 @@ class Unchanged:
 
     def __init__(self) -> None:
         self.facts, self.graph = Part(), Part()
-        self.listed = Part()  # the project's listed files; see `fingerprint`
+        self.inputs = Part()  # whatever a look-up depends on; see `fingerprint`
+        self._places = Part(only_entries=True)
+        self._guarded: tuple[Layout, int] | None = None
+
+    def guard(self, layout: Layout) -> None:
+        """Like the layout's own `guard`, but skipped while none of its places could be a new link.
+
+        Raises E_PROJECT_DIR and E_OUTSIDE.
+        """
+        seen = self._places.changes()
+        if self._guarded == (layout, seen):
+            return
+        is_watched = self._places.begin(layout.entries())  # before `guard` looks at them
+        layout.guard()
+        is_plain = not any(layout.links())  # what a link leads to is not watched
+        self._guarded = (layout, seen) if is_watched and is_plain else None
 
 
 def merged(first: "Wanted", second: "Wanted") -> "Wanted":

@@ -17,37 +17,39 @@ from collections.abc import Collection, Iterable, Mapping
 # From <sys/inotify.h>: the events to report.
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0xC0, 0x100, 0x200
 _DELETE_SELF, _MOVE_SELF, _ONLYDIR = 0x400, 0x800, 0x1000000
-_WANTED = (
-    _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED | _CREATE | _DELETE
-    | _DELETE_SELF | _MOVE_SELF | _ONLYDIR
-)  # fmt: skip
+_ENTRIES = _MOVED | _CREATE | _DELETE
+_CONTENT = _MODIFY | _ATTRIB | _CLOSE_WRITE
 _HEAD = struct.Struct("iIII")  # of an event: watch, mask, cookie, length of the name after it
 _BUFFER = 65_536
 # From <linux/magic.h>: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs.
 _LOCAL = frozenset(
     {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x794C7630, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E}
 )
-_ENTRIES = _MOVED | _CREATE | _DELETE
 ANY_ENTRY = ""  # as a name: whatever comes to a folder or goes, but not what changes in it
 # Folders, each with the names in it that matter; None: all.
 Wanted = Mapping[str, Collection[str] | None]
 
 
 class Folders:
-    """A queue of changes in folders. Raises OSError if inotify is missing or exhausted."""
+    """A queue of changes in folders. Raises OSError if inotify is missing or exhausted.
 
-    def __init__(self) -> None:
+    With `only_entries`, of what comes to the folders and goes, but not of what changes in them.
+    """
+
+    def __init__(self, *, only_entries: bool = False) -> None:
         if sys.platform != "linux":
             raise OSError(errno.ENOSYS, "no inotify")
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._queue = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         weakref.finalize(self, os.close, self._queue)
         self._names: dict[int, Collection[str] | None] = {}
+        content = 0 if only_entries else _CONTENT
+        self._events = content | _ENTRIES | _DELETE_SELF | _MOVE_SELF | _ONLYDIR
 
     def add(self, wanted: Wanted) -> None:
         """Queue what changes in these folders from now on. Raises OSError if it cannot."""
         for folder, names in wanted.items():
-            watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), _WANTED)
+            watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), self._events)
             # Names are only added, because another thread may watch other names in the same folder.
             known = self._names.get(self._checked(watch), ())
             self._names[watch] = None if known is None or names is None else {*known, *names}

@@ -103,7 +103,11 @@ class Context:
     @cached_property
     def layout(self) -> Layout:
         """The layout of the project around `start`, found once. Raises like `open_layout`."""
-        return resolve.open_layout(self.start)
+        if self.unchanged is None:
+            return resolve.open_layout(self.start)
+        layout = Layout(resolve.find_root(self.start))
+        self.unchanged.guard(layout)
+        return layout
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """New services for this call; `arguments` override settings."""
