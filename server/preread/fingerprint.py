@@ -81,7 +81,23 @@ def take(
     are too many of them and the kernel cannot say which change.
     """
     listed = (f"{services.layout.root}/{path}" for path in inputs.listed(services.tree))
-    named = chain(_paths(services, manifest), map(str, others), listed)
+    return _of(services, chain(_paths(services, manifest), map(str, others), listed), begun)
+
+
+def of_dossier(services: Services, feature: str, begun: int) -> Fingerprint | None:
+    """The fingerprint of a dossier's own files and of the gates file with its aliases.
+
+    They were read at `begun`, in epoch ns. None when one of them changed too recently.
+    """
+    layout = services.layout
+    folder = layout.dossier(feature)
+    folders = (layout.project, layout.gates, layout.context, layout.staging, folder)
+    files = (folder / name for name in (MANIFEST, *BY_NAME))
+    return _of(services, map(str, (*folders, *files)), begun)
+
+
+def _of(services: Services, named: Iterable[str], begun: int) -> Fingerprint | None:
+    """The fingerprint of these paths, and of the targets of those that are links."""
     paths = [*chain.from_iterable(map(_with_targets, named))]
     watch, folders = _watched(services, paths)
     changes = watch.changes() if watch is not None else 0  # before the files are checked
@@ -107,22 +123,6 @@ def _watched(
         return None, {}
     watch, folders = services.unchanged.inputs, _folders_of(str(services.layout.root), paths)
     return (watch, folders) if watch.begin(folders) else (None, {})
-
-
-def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
-    """The fingerprint of a dossier's own files and of the gates file with its aliases.
-
-    They were read at `begun`, in epoch ns. None when one of them changed too recently.
-    """
-    folder = layout.dossier(feature)
-    paths = (layout.project, layout.gates, layout.context, layout.staging, folder)
-    files = (folder / name for name in (MANIFEST, *BY_NAME))
-    marks: dict[str, Mark | None] = {}
-    for path in chain.from_iterable(map(_with_targets, map(str, (*paths, *files)))):
-        mark = marks[path] = _mark(path)
-        if mark and _is_young(mark, begun):
-            return None
-    return Fingerprint(marks)
 
 
 def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:

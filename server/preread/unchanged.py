@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, TypeVar
 
@@ -94,18 +95,22 @@ class Unchanged:
         self._places = Part(only_entries=True)
         self._guarded: tuple[Layout, int] | None = None
 
-    def guard(self, layout: Layout) -> None:
-        """Like the layout's own `guard`, but skipped while none of its places could be a new link.
+    def guarded(self, root: Path) -> Layout:
+        """A project's layout; `guard` is skipped while none of its places could be a new link.
 
         Raises E_PROJECT_DIR and E_OUTSIDE.
         """
         seen = self._places.changes()
-        if self._guarded == (layout, seen):
-            return
+        if self._guarded is not None and self._guarded[0].root == root:
+            layout, before = self._guarded
+            if before == seen:
+                return layout
+        layout = Layout(root)
         is_watched = self._places.begin(layout.entries())  # before `guard` looks at them
         layout.guard()
         is_plain = not any(layout.links())  # what a link leads to is not watched
         self._guarded = (layout, seen) if is_watched and is_plain else None
+        return layout
 
 
 def merged(first: "Wanted", second: "Wanted") -> "Wanted":

@@ -1,5 +1,6 @@
 """The routes: each parses a request, runs it and writes the answer."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -27,6 +28,7 @@ from preread.errors import PrereadError
 from preread.operations.states import failure_of
 
 NAMESPACE = "preread-namespace"  # the header
+QUICK_SECONDS = 0.05
 WHERE = "Calls: POST /operation, /rpc or /mcp. Events: GET /stream. See docs/daemon.md."
 
 
@@ -214,22 +216,24 @@ async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
 async def _while_connected(
     request: Request, work: Callable[..., Awaitable[Any]], *arguments: object
 ) -> Any:  # noqa: ANN401 - any JSON
-    """The result of the work, which is cancelled if the client disconnects."""
-    answer: list[Any] = []
-    failure: Exception | None = None  # raised outside the task group, which would wrap it
+    """The result of the work, which is cancelled if the client disconnects.
 
-    async def wait_until_gone(scope: anyio.CancelScope) -> None:
+    Only work that takes longer than QUICK_SECONDS is worth a task that waits for that.
+    """
+    loop, watching = asyncio.get_running_loop(), list[asyncio.Task[None]]()
+
+    async def wait_until_gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
         scope.cancel()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(wait_until_gone, tasks.cancel_scope)
-        try:
-            answer.append(await work(*arguments))
-        except Exception as error:
-            failure = error
-        tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return answer[0] if answer else None
+    timer = loop.call_later(
+        QUICK_SECONDS, lambda: watching.append(loop.create_task(wait_until_gone()))
+    )
+    try:
+        with anyio.CancelScope() as scope:
+            return await work(*arguments)
+    finally:
+        timer.cancel()
+        for task in watching:
+            task.cancel()

@@ -22,7 +22,7 @@ from preread.daemon.project_loop import ProjectLoop, calling
 from preread.errors import PrereadError
 from preread.mcp.http import Endpoint
 from preread.mcp.runner import P, Runner, T
-from preread.operations.registry import is_project, root_of
+from preread.operations.registry import project_around
 from preread.unchanged import Unchanged
 
 MAX_ROOTS = 1000  # folders whose projects are remembered
@@ -220,5 +220,4 @@ async def _run(namespace: Namespace, work: Work[T]) -> T:
 
 
 def _look(folder: Path) -> Found:
-    root = root_of(folder)
-    return Found(root, is_project(root))
+    return Found(*project_around(folder))

@@ -77,9 +77,9 @@ def root_of(folder: Path) -> Path:
     return resolve.find_root(folder)
 
 
-def is_project(root: Path) -> bool:
-    """Whether a root is a project itself, not only because there is none above it."""
-    return resolve.is_project(root)
+def project_around(folder: Path) -> tuple[Path, bool]:
+    """The root around a folder, and whether it is marked as a project. Raises E_PROJECT_DIR."""
+    return resolve.find_project(folder)
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,7 @@ class Context:
         """The layout of the project around `start`, found once. Raises like `open_layout`."""
         if self.unchanged is None:
             return resolve.open_layout(self.start)
-        layout = Layout(resolve.find_root(self.start))
-        self.unchanged.guard(layout)
-        return layout
+        return self.unchanged.guarded(resolve.find_root(self.start))
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """New services for this call; `arguments` override settings."""

@@ -74,7 +74,7 @@ async def show(context: Context, request: ShowRequest) -> ShowReply:
     services = context.services()
     shown = await in_thread(context, services, _show, request)
     if replies is not None and services.layout.root == context.start:
-        replies.put(key, fingerprint.of_dossier(services.layout, shown.feature, begun), shown)
+        replies.put(key, fingerprint.of_dossier(services, shown.feature, begun), shown)
     return shown
 
 
