@@ -15,6 +15,7 @@ from _evidence_project import commit, services, write
 from conftest import child_environ, git
 from preread import check, facts, fingerprint
 from preread.client import Client
+from preread.errors import PrereadError
 from preread.facts import indexing
 from preread.graph import update as graph
 from preread.infra import inotify
@@ -204,16 +205,34 @@ def test_where_nothing_can_be_watched_the_files_are_checked_each_time(
 
 def test_a_queue_that_was_full_counts_as_a_change(tmp_path: Path) -> None:
     folders = inotify.Folders()
-    folders.add({str(tmp_path): {"wanted"}})
+    folders.add("one", {str(tmp_path): {"wanted"}})
     limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     for n in range(limit):  # equal events after another are one
         (tmp_path / f"{n % 2}").touch()
-    assert folders.has_changed()
-    assert not folders.has_changed()
+    assert folders.changed() == {"one"}
+    assert not folders.changed()
     (tmp_path / "other").touch()
-    assert not folders.has_changed()
+    assert not folders.changed()
     (tmp_path / "wanted").touch()
-    assert folders.has_changed()
+    assert folders.changed() == {"one"}
+
+
+def test_askers_in_one_folder_are_told_of_what_matters_to_each(tmp_path: Path) -> None:
+    folders = inotify.Folders()
+    here = str(tmp_path)
+    (tmp_path / "old").touch()
+    folders.add("entries", {here: {"old", "new"}}, only_entries=True)
+    folders.add("content", {here: {"old"}})
+    folders.add("all", {here: None})
+    with (tmp_path / "old").open("a") as file:
+        file.write("more")
+    assert folders.changed() == {"content", "all"}
+    (tmp_path / "new").touch()
+    assert folders.changed() == {"entries", "all"}
+    (tmp_path / "old").unlink()
+    assert folders.changed() == {"entries", "content", "all"}
+    (tmp_path / "other").touch()
+    assert folders.changed() == {"all"}
 
 
 def test_knowledge_behind_a_link_is_checked_each_time(root: Path) -> None:
@@ -339,3 +358,59 @@ def test_many_files_have_no_fingerprint_without_kernel_events_or_just_after_a_ch
     assert taken(many, None) is None
     monkeypatch.setattr(inotify, "is_local", lambda _: False)
     assert taken(many, Unchanged()) is None
+
+
+# -- the guard of Preread's own folders and files
+
+PLACES = (
+    ".project", ".project/.state", ".project/.cache/staging", ".project/context",
+    ".project/config.toml", ".project/.state/audit.jsonl",
+)  # fmt: skip
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Path:
+    """A project, of whose places some are there and some are not."""
+    root = tmp_path.resolve() / "project"
+    (tmp_path / "outside").mkdir()
+    return write(root, {".project/.cache/staging/x": "", ".project/config.toml": "", "lib/x": ""})
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_that_became_a_link_is_refused_at_once(
+    guarded: Path, place: str, is_local: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_local:
+        monkeypatch.setattr(inotify, "is_local", lambda _: False)
+    unchanged = Unchanged()
+    layout = unchanged.guarded(guarded)
+    assert (unchanged.guarded(guarded) is layout) == is_local
+    (guarded / place).parent.mkdir(parents=True, exist_ok=True)
+    if (guarded / place).exists():
+        (guarded / place).rename(guarded / "old")
+    (guarded / place).symlink_to(guarded.parent / "outside")
+    for _ in range(2):
+        with pytest.raises(PrereadError) as error:
+            unchanged.guarded(guarded)
+        assert error.value.code == "E_OUTSIDE"
+    (guarded / place).unlink()
+    assert unchanged.guarded(guarded).root == guarded
+
+
+def test_a_link_inside_the_project_is_followed_each_time(guarded: Path) -> None:
+    (guarded / ".project" / "context").symlink_to(guarded / "lib")
+    unchanged = Unchanged()
+    assert unchanged.guarded(guarded) is not unchanged.guarded(guarded)
+    (guarded / "lib").rename(guarded / "old")
+    (guarded / "lib").symlink_to(guarded.parent / "outside")
+    with pytest.raises(PrereadError, match="outside"):
+        unchanged.guarded(guarded)
+
+
+def test_a_file_of_preread_that_is_written_needs_no_new_guard(guarded: Path) -> None:
+    unchanged = Unchanged()
+    layout = unchanged.guarded(guarded)
+    write(guarded, {".project/config.toml": "level = 'light'\n", ".project/.cache/other": ""})
+    assert unchanged.guarded(guarded) is layout
+    assert unchanged.guarded(guarded.parent / "outside") is not layout

@@ -81,7 +81,9 @@ def take(
     are too many of them and the kernel cannot say which change.
     """
     listed = (f"{services.layout.root}/{path}" for path in inputs.listed(services.tree))
-    return _of(services, chain(_paths(services, manifest), map(str, others), listed), begun)
+    paths = chain(_paths(services, manifest), map(str, others), listed)
+    unchanged = services.unchanged
+    return _of(services.layout, unchanged.inputs if unchanged else None, paths, begun)
 
 
 def of_dossier(services: Services, feature: str, begun: int) -> Fingerprint | None:
@@ -93,13 +95,22 @@ def of_dossier(services: Services, feature: str, begun: int) -> Fingerprint | No
     folder = layout.dossier(feature)
     folders = (layout.project, layout.gates, layout.context, layout.staging, folder)
     files = (folder / name for name in (MANIFEST, *BY_NAME))
-    return _of(services, map(str, (*folders, *files)), begun)
+    unchanged = services.unchanged
+    part = unchanged.dossiers if unchanged else None
+    return _of(layout, part, map(str, (*folders, *files)), begun)
 
 
-def _of(services: Services, named: Iterable[str], begun: int) -> Fingerprint | None:
-    """The fingerprint of these paths, and of the targets of those that are links."""
+def _of(
+    layout: Layout, part: "Part | None", named: Iterable[str], begun: int
+) -> Fingerprint | None:
+    """The fingerprint of these paths, and of the targets of those that are links.
+
+    `part` watches the project's folders for it, if the kernel can report changes.
+    """
     paths = [*chain.from_iterable(map(_with_targets, named))]
-    watch, folders = _watched(services, paths)
+    folders = _folders_of(str(layout.root), paths) if part is not None else {}
+    watch = part if part is not None and part.begin(folders) else None
+    folders = folders if watch is not None else {}
     changes = watch.changes() if watch is not None else 0  # before the files are checked
     marks: dict[str, Mark | None] = {}
     for path in paths:
@@ -110,19 +121,6 @@ def _of(services: Services, named: Iterable[str], begun: int) -> Fingerprint | N
         if is_much or (mark and _is_young(mark, begun)):
             return None
     return Fingerprint(marks, watch, changes)
-
-
-def _watched(
-    services: Services, paths: list[str]
-) -> tuple["Part | None", Mapping[str, Collection[str]]]:
-    """The watch on the folders that contain these paths, with the names in each that matter.
-
-    None, {} if the kernel cannot report changes.
-    """
-    if services.unchanged is None:
-        return None, {}
-    watch, folders = services.unchanged.inputs, _folders_of(str(services.layout.root), paths)
-    return (watch, folders) if watch.begin(folders) else (None, {})
 
 
 def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:

@@ -6,7 +6,8 @@ with every write of what is derived, also by other processes.
 
 import os
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Connection
@@ -22,16 +23,42 @@ T = TypeVar("T")
 MAX_FOLDERS = 10_000
 
 
+class _Queue:
+    """The kernel's queue of changes in a project's folders, which its parts share. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._folders: Folders | None = None  # None if folders cannot be watched
+        self._changes = Counter[Hashable]()  # how often changes were seen, by part
+        self._lock = threading.Lock()
+
+    def changes(self, part: "Part") -> int:
+        with self._lock:
+            if self._folders is not None:
+                self._changes.update(self._folders.changed())
+            return self._changes[part]
+
+    def begin(self, part: "Part", wanted: "Wanted", *, only_entries: bool) -> bool:
+        from preread.infra.inotify import Folders, is_local  # a cached load does not need it
+
+        if not wanted or len(wanted) > MAX_FOLDERS:
+            return False
+        # Not supported, no watches left, or the folder is gone.
+        with suppress(OSError), self._lock:
+            if not is_local(wanted):
+                return False
+            self._folders = self._folders or Folders()
+            self._folders.add(part, wanted, only_entries=only_entries)
+            return True
+        return False
+
+
 class Part:
     """Something that is kept up to date, such as the index of facts."""
 
-    def __init__(self, *, only_entries: bool = False) -> None:
+    def __init__(self, queue: _Queue, *, only_entries: bool = False) -> None:
         """With `only_entries`, changes of a file's content do not matter."""
-        self._only_entries = only_entries
-        self._folders: Folders | None = None  # None if folders cannot be watched
-        self._changes = 0  # number of times that changes were seen
+        self._queue, self._only_entries = queue, only_entries
         self._current: tuple[int, str, int] | None = None
-        self._lock = threading.Lock()
 
     def use(
         self,
@@ -65,34 +92,22 @@ class Part:
 
     def changes(self) -> int:
         """A counter that grows whenever something has changed."""
-        with self._lock:
-            if self._folders is not None and self._folders.has_changed():
-                self._changes += 1
-            return self._changes
+        return self._queue.changes(self)
 
     def begin(self, wanted: "Wanted") -> bool:
         """Watch these folders, too, from now on; returns whether that is possible."""
-        from preread.infra.inotify import Folders, is_local  # a cached load does not need it
-
-        if not wanted or len(wanted) > MAX_FOLDERS:
-            return False
-        # Not supported, no watches left, or the folder is gone.
-        with suppress(OSError), self._lock:
-            if not is_local(wanted):
-                return False
-            self._folders = self._folders or Folders(only_entries=self._only_entries)
-            self._folders.add(wanted)
-            return True
-        return False
+        return self._queue.begin(self, wanted, only_entries=self._only_entries)
 
 
 class Unchanged:
     """The parts that a process keeps up to date for one project."""
 
     def __init__(self) -> None:
-        self.facts, self.graph = Part(), Part()
-        self.inputs = Part()  # whatever a look-up depends on; see `fingerprint`
-        self._places = Part(only_entries=True)
+        queue = _Queue()
+        self.facts, self.graph = Part(queue), Part(queue)
+        # What a look-up, and the text of a published dossier, depend on; see `fingerprint`.
+        self.inputs, self.dossiers = Part(queue), Part(queue)
+        self._places = Part(queue, only_entries=True)
         self._guarded: tuple[Layout, int] | None = None
 
     def guarded(self, root: Path) -> Layout:

@@ -12,13 +12,16 @@ import os
 import struct
 import sys
 import weakref
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 # From <sys/inotify.h>: the events to report.
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0xC0, 0x100, 0x200
 _DELETE_SELF, _MOVE_SELF, _ONLYDIR = 0x400, 0x800, 0x1000000
 _ENTRIES = _MOVED | _CREATE | _DELETE
 _CONTENT = _MODIFY | _ATTRIB | _CLOSE_WRITE
+_MASK_ADD = 0x20000000  # a folder that is watched already keeps its events
+_FOLDER = _ENTRIES | _DELETE_SELF | _MOVE_SELF | _ONLYDIR | _MASK_ADD
 _HEAD = struct.Struct("iIII")  # of an event: watch, mask, cookie, length of the name after it
 _BUFFER = 65_536
 # From <linux/magic.h>: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs.
@@ -30,35 +33,56 @@ ANY_ENTRY = ""  # as a name: whatever comes to a folder or goes, but not what ch
 Wanted = Mapping[str, Collection[str] | None]
 
 
-class Folders:
-    """A queue of changes in folders. Raises OSError if inotify is missing or exhausted.
+@dataclass
+class _Interest:
+    """What matters to one asker in one folder: these names, or None for all."""
 
-    With `only_entries`, of what comes to the folders and goes, but not of what changes in them.
+    names: Collection[str] | None
+    only_entries: bool
+
+    def matters(self, mask: int, name: str) -> bool:
+        if not name:  # about the folder itself
+            return True
+        is_entry = bool(mask & _ENTRIES)
+        if self.only_entries and not is_entry:
+            return False
+        names = self.names
+        return names is None or name in names or (is_entry and ANY_ENTRY in names)
+
+
+class Folders:
+    """One queue of changes in folders for several askers, because a user may have only 128 queues.
+
+    Raises OSError if inotify is missing or exhausted.
     """
 
-    def __init__(self, *, only_entries: bool = False) -> None:
+    def __init__(self) -> None:
         if sys.platform != "linux":
             raise OSError(errno.ENOSYS, "no inotify")
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._queue = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         weakref.finalize(self, os.close, self._queue)
-        self._names: dict[int, Collection[str] | None] = {}
-        content = 0 if only_entries else _CONTENT
-        self._events = content | _ENTRIES | _DELETE_SELF | _MOVE_SELF | _ONLYDIR
+        self._interests: dict[int, dict[Hashable, _Interest]] = {}
 
-    def add(self, wanted: Wanted) -> None:
-        """Queue what changes in these folders from now on. Raises OSError if it cannot."""
+    def add(self, asker: Hashable, wanted: Wanted, *, only_entries: bool = False) -> None:
+        """Queue what changes in these folders from now on. Raises OSError if it cannot.
+
+        With `only_entries`, what comes to the folders and goes, but not what changes in them.
+        """
+        events = _FOLDER if only_entries else _FOLDER | _CONTENT
         for folder, names in wanted.items():
-            watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), self._events)
+            watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), events)
+            interests = self._interests.setdefault(self._checked(watch), {})
             # Names are only added, because another thread may watch other names in the same folder.
-            known = self._names.get(self._checked(watch), ())
-            self._names[watch] = None if known is None or names is None else {*known, *names}
+            known = interests.get(asker, _Interest((), only_entries)).names
+            both = None if known is None or names is None else {*known, *names}
+            interests[asker] = _Interest(both, only_entries)
 
-    def has_changed(self) -> bool:
-        """Whether anything that matters has changed since the last call."""
-        found = False
+    def changed(self) -> set[Hashable]:
+        """The askers for whom anything that matters has changed since the last call."""
+        found: set[Hashable] = set()
         while data := self._read():
-            found = found or self._matters(data)
+            found.update(self._askers(data))
         return found
 
     def _read(self) -> bytes:
@@ -67,20 +91,19 @@ class Folders:
         except BlockingIOError:
             return b""
 
-    def _matters(self, data: bytes) -> bool:
+    def _askers(self, data: bytes) -> Iterator[Hashable]:
         at = 0
         while at < len(data):
             watch, mask, _, size = _HEAD.unpack_from(data, at)
             at += _HEAD.size
             name = os.fsdecode(data[at : at + size].rstrip(b"\0"))
             at += size
-            names = self._names.get(watch)
-            # Without a name, it is about the folder itself, or the queue was full.
-            if names is None or not name or name in names:
-                return True
-            if mask & _ENTRIES and ANY_ENTRY in names:
-                return True
-        return False
+            if watch not in self._interests:  # the queue was full
+                for interests in self._interests.values():
+                    yield from interests
+            for asker, interest in self._interests.get(watch, {}).items():
+                if interest.matters(mask, name):
+                    yield asker
 
     def _checked(self, result: int) -> int:
         if result < 0:
