@@ -96,15 +96,15 @@ def _absent(value: object, field: FieldInfo) -> bool:
 
 def _decoded(value: object, field: FieldInfo) -> object:
     """Decode what some clients send as text: objects and lists as JSON, booleans as words."""
+    if not isinstance(value, str):
+        return value
     kinds = {get_origin(kind) or kind for kind in _parts(field.annotation)}
-    if isinstance(value, str) and kinds & {dict, list, tuple} and str not in kinds:
+    if kinds & {dict, list, tuple} and str not in kinds:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
             return value
-    if isinstance(value, str) and bool in kinds:
-        return value.strip().lower()
-    return value
+    return value.strip().lower() if bool in kinds else value
 
 
 def _parts(annotation: object) -> tuple[object, ...]:

@@ -108,7 +108,7 @@ async def run(context: Context, operation: Operation, request: Model) -> Model:
     Raises what the operation raises, and E_NOT_ALLOWED for an agent's call.
     """
     if context.is_agent and operation.name != ALWAYS:
-        permit(operation, context.services().settings)
+        permit(operation, context.settings)
     if operation.effect == "read" or operation.name in UNRECORDED:
         return await _reply(context, operation, request)
     if operation.name == ALWAYS:

@@ -15,7 +15,7 @@ from preread.infra import atomic
 from preread.layout import Layout
 from preread.models import Model
 from preread.services import Progress, Services
-from preread.settings import Effect
+from preread.settings import Effect, Settings
 
 if TYPE_CHECKING:
     from preread.builds.jobs import Caller, Jobs
@@ -106,6 +106,11 @@ class Context:
         if self.unchanged is None:
             return resolve.open_layout(self.start)
         return self.unchanged.guarded(resolve.find_root(self.start))
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the project, with no arguments of the call. Raises like `layout`."""
+        return settings_loading.load_repaired(self.layout, self.environ)
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """New services for this call; `arguments` override settings."""

@@ -121,7 +121,8 @@ class Calls:
         request = parse(operation.request, params, operation.name)
         options, metadata = state.options, dict(state.metadata)
         _check_paging(operation, options)
-        mark = paging.mark_of({"method": operation.name, "params": state.params})
+        asked = {"method": operation.name, "params": state.params}
+        mark = paging.mark_of(asked) if operation.paged else ""
         at = paging.place(options.cursor or "", mark)
         window = paging.window(at, options.limit) if operation.reads_window else None
         # A copy, because a context finds its project once, and a chain's next call must do it anew.
@@ -249,7 +250,7 @@ def _unheard(context: Context) -> int:
 
 async def _preview(context: Context, operation: Operation, request: Model) -> Preview:
     if context.is_agent:
-        dispatch.permit(operation, context.services().settings)
+        dispatch.permit(operation, context.settings)
     if operation.preview is None:
         raise PrereadError(
             "E_USAGE",
