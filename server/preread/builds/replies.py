@@ -129,6 +129,12 @@ def refreshed(
     return reply.model_copy(update={"warnings": tuple(warnings)})
 
 
+def with_doubt(reply: LoadReply, why: str) -> LoadReply:
+    """The reply, with a warning that the dossier may be out of date."""
+    doubt = f"It may be out of date: {why.rstrip('.')}."
+    return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
+
+
 def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
     """A dossier's texts, and its facts that no longer check out."""
     return found.texts, found.manifest.unverified if found.manifest else ()

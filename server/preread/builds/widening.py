@@ -70,12 +70,12 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
         # With the name alone the feature was hardly found, so little of the map would remain.
         kept = tuple(draft for name, draft in drafts.items() if name in manifest.drafted)
         plan = Plan(asked, kept=kept, published=found, how="extended")
-        return await build.make(services, plan, everything, begun)
+        return await build.draft_and_publish(services, plan, everything, begun)
     widened = await step(_widened, services, asked, manifest, drafts, everything, about)
     await step(_publish, services, found, widened)
     warnings = []
     if widened.added:
-        warnings = [_warning(widened), *await step(build.index, services)]
+        warnings = [_warning(widened), *await step(build.index_facts, services)]
         await step(_update_record, services, asked.feature)
     now = await step(published.read, services.layout, asked.feature)
     how: How = "extended" if widened.added else "cached"
