@@ -180,7 +180,9 @@ def _check_together(
 ) -> tuple[Checked, People]:
     """Check all files, including what people wrote, against one budget."""
     request = plan.request
-    everything, people = check.with_user_facts(services, request.feature, drafts, plan.followed)
+    everything, people = check.with_peoples_facts(
+        services, request.feature, drafts, plan.source_changes
+    )
     checked = check.check(
         services,
         request.feature,

@@ -183,7 +183,7 @@ async def _recorded(
 ) -> LoadReply:
     """Record the run, index what was published, and compose the reply."""
     request, seconds = plan.request, run.stats.seconds
-    refresh = replies.refresh(plan.followed, plan.lost)
+    refresh = replies.refresh_result(plan.source_changes, plan.lost)
     if plan.how == "refreshed":
         earlier = published.recorded(services.layout, request.feature)
         run = replies.refreshed_record(earlier, run, refresh)

@@ -92,11 +92,11 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
     )
 
 
-def refresh(followed: SourceChanges, lost: Sequence[LostFact]) -> Refresh:
+def refresh_result(changes: SourceChanges, lost: Sequence[LostFact]) -> Refresh:
     """The results of a refresh, for the reply and the run record."""
     changed = tuple(f"{one.file}: {one.text}" for one in lost if one.is_changed)
     gone = tuple(f"{one.file}: {one.text}" for one in lost if not one.is_changed)
-    return Refresh(moved=len(followed.moved), changed=changed, gone=gone)
+    return Refresh(moved=len(changes.moved), changed=changed, gone=gone)
 
 
 def refreshed_record(earlier: RunRecord | None, run: RunRecord, found: Refresh) -> RunRecord:
