@@ -202,12 +202,7 @@ def _changed_inputs(services: Services, request: Request, manifest: Manifest) ->
 def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
     """Cited spans that are no longer valid. Slow kinds come last, unless known to be valid."""
     tree = services.tree
-    listed = cache(lambda: list(inputs.listed(tree)))
-
-    @cache
-    def of_glob(glob: str) -> str:
-        return signatures.of_files(tree, filter(glob_pattern(glob).fullmatch, listed()))
-
+    signature_of = _signatures(tree)
     slow: dict[str, Check] = {}
     commits: list[str] = []
     for text, digest in manifest.spans.items():
@@ -217,8 +212,7 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
         elif ref.kind == "commit":
             commits.append(ref.name)
         elif ref.kind in SLOW:
-            is_absent = ref.kind == "absent"
-            files = of_glob(ref.path) if is_absent else signatures.of_files(tree, (ref.path,))
+            files = signature_of(ref)
             signature = f"{digest} {files}" if files else ""
             slow[text] = Check(signature, partial(_changed, ref, digest, tree))
         elif sources.ROWS[ref.kind].local:
@@ -228,6 +222,22 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
         key = passed_checks.commits_key(manifest.feature)
         slow[key] = Check(signatures.of_head(commits, tree), check)
     yield from passed_checks.run_unless_passed(services, slow)
+
+
+def _signatures(tree: Tree) -> Callable[[Ref], str]:
+    """For a source of a slow kind, the signature of the files that it depends on."""
+    listed = cache(lambda: list(inputs.listed(tree)))
+
+    @cache
+    def of_glob(glob: str) -> str:
+        return signatures.of_files(tree, filter(glob_pattern(glob).fullmatch, listed()))
+
+    def signature_of(ref: Ref) -> str:
+        if ref.kind == "absent":
+            return of_glob(ref.path)
+        return signatures.of_files(tree, (ref.path,))
+
+    return signature_of
 
 
 def _changed(ref: Ref, digest: str, tree: Tree) -> Iterator[str]:
