@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import Literal, NamedTuple
 
 from preread import inputs, passed_checks, signatures
-from preread.dossier import fact_text, markdown, published, sources
+from preread.dossier import build_records, fact_text, markdown, published, sources
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import Unreadable
@@ -177,7 +177,7 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
     if manifest.fault is not None and manifest.fault.code in RETRIED_AT_ONCE:
         yield f"it is degraded ({manifest.fault.reason}), and its hint is to try again"
         return
-    run = published.recorded(services.layout, manifest.feature)
+    run = build_records.read(services.layout, manifest.feature)
     if run is None or not 0 <= time.time() - run.finished < services.settings.degraded_for:
         why = manifest.fault.reason if manifest.fault else "for an unknown reason"
         yield f"it is degraded ({why}), and it is time to try again"

@@ -18,11 +18,12 @@ from preread import (
     versions,
 )
 from preread.builders import CLAUDE
-from preread.builds import assembly, manifests, replies
+from preread.builds import assembly, manifests, recording, replies
 from preread.builds.assembly import Assembled
 from preread.builds.build_plan import Plan, make_plan, refresh_plan
-from preread.dossier import markdown, published
-from preread.dossier.published import Published, RunRecord
+from preread.dossier import build_records, markdown
+from preread.dossier.build_records import BuildRecord
+from preread.dossier.published import Published
 from preread.errors import Cancelled, PrereadError
 from preread.evidence.collect import collect
 from preread.infra import atomic
@@ -110,7 +111,7 @@ def _restore(
     finally:
         atomic.remove(staging)
     if version.run is not None:
-        published.record(services.layout, request.feature, version.run)
+        build_records.write(services.layout, request.feature, version.run)
     versions.keep(services, request.feature, stale, now)
     warnings = index_facts(services)
     reply = replies.built(services, request, time.time() - begun, "refreshed", warnings)
@@ -168,7 +169,7 @@ async def draft_and_publish(
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
     outcome = outcome.model_copy(update={"fault": made.fault})
-    run = replies.run_record(manifest, made.checked, outcome, started)
+    run = recording.record_of(manifest, made.checked, outcome, started)
     warnings = [*evidence.notes, *outcome.warnings]
     return await _recorded(services, plan, made, manifest, run, warnings)
 
@@ -178,16 +179,16 @@ async def _recorded(
     plan: Plan,
     made: Assembled,
     manifest: Manifest,
-    run: RunRecord,
+    run: BuildRecord,
     warnings: list[str],
 ) -> LoadReply:
     """Record the run, index what was published, and compose the reply."""
     request, seconds = plan.request, run.stats.seconds
-    refresh = replies.refresh_result(plan.source_changes, plan.lost)
+    refresh = recording.refresh_result(plan.source_changes, plan.lost)
     if plan.how == "refreshed":
-        earlier = published.recorded(services.layout, request.feature)
-        run = replies.refreshed_record(earlier, run, refresh)
-    published.record(services.layout, request.feature, run)
+        earlier = build_records.read(services.layout, request.feature)
+        run = recording.after_refresh(earlier, run, refresh)
+    build_records.write(services.layout, request.feature, run)
     if services.tree.unreadable:
         warnings.append(f"Without what cannot be read: {services.tree.troubles}.")
     warnings += await step(replies.returned_facts, services, plan.published, made)

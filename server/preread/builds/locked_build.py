@@ -8,7 +8,7 @@ from preread.builds import feature_lock, lost_manifests, replies, staleness
 from preread.builds.build import RefreshDeferred, build
 from preread.builds.build_key import build_key
 from preread.builds.widening import widen
-from preread.dossier import published
+from preread.dossier import build_records, published
 from preread.models import LoadReply, Request
 from preread.services import Services, step
 
@@ -107,7 +107,7 @@ def _look_again(services: Services, request: Request, called: float) -> cache.Lo
 
     With `force`, a build that began after this call is enough.
     """
-    run = published.recorded(services.layout, request.feature)
+    run = build_records.read(services.layout, request.feature)
     # A start in the future means that the clock was set back.
     if not request.force or (run is not None and called <= run.started <= time.time()):
         request = request.model_copy(update={"force": False})

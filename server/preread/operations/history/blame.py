@@ -6,7 +6,8 @@ from pydantic import Field
 
 from preread.builders import CLAUDE, STATIC
 from preread.dossier import fact_history, fact_text, published
-from preread.dossier.fact_history import Change, Event, Known
+from preread.dossier.fact_changes import Change, Known
+from preread.dossier.fact_history import Event
 from preread.errors import PrereadError
 from preread.memory import files
 from preread.models import Manifest, Model
