@@ -1,5 +1,6 @@
 """Cited lines are found again when they move, and never mistaken for a copy."""
 
+import hashlib
 import random
 from typing import NamedTuple
 
@@ -46,6 +47,31 @@ def cited(root, source):
     tree = services(root).tree
     ref = sources.parse(source)
     return ref, sources.resolve(ref, tree).digest, relocation.Relocator(tree).mark(ref)
+
+
+def digest(line):
+    return hashlib.sha256("".join(line.split()).encode()).hexdigest()[:12]
+
+
+def test_a_mark_is_as_manifests_of_earlier_releases_have_it(root):
+    _, _, mark = cited(root, "shop/cart.py:11-12")
+    text = "if not self.lines: return None"
+    assert (mark.size, mark.digest) == (len(text.replace(" ", "")), digest(text))
+    assert mark.before == digest("def total(self):")
+    assert mark.after == digest(TOTAL)
+    assert mark.symbol == "Cart.total"
+    assert (mark.ordinal, mark.copies, mark.lines) == (1, 2, 2)
+
+
+def test_the_first_line_has_no_line_before_and_no_symbol(root):
+    _, _, mark = cited(root, "shop/cart.py:1")
+    assert (mark.before, mark.symbol) == (digest(""), "")
+
+
+@pytest.mark.parametrize(("above", "symbol"), [("x = 1\n# why", "f"), ("# why\nx = 1", "")])
+def test_only_a_comment_right_above_a_definition_belongs_to_it(root, above, symbol):
+    write(root, {"shop/one.py": f"{above}\ndef f():\n    return 1\n"})
+    assert cited(root, "shop/one.py:2")[2].symbol == symbol
 
 
 def relocated(root, record):
