@@ -74,6 +74,13 @@ def test_only_a_comment_right_above_a_definition_belongs_to_it(root, above, symb
     assert cited(root, "shop/one.py:2")[2].symbol == symbol
 
 
+@pytest.mark.parametrize("closing", ["}", "})", ");"])
+def test_a_comma_before_a_closing_bracket_at_the_start_of_a_line_does_not_count(root, closing):
+    write(root, {"shop/one.py": f"x = (\n    1,\n{closing}\ny = 2,\nz\n"})
+    assert cited(root, "shop/one.py:1-3")[2].digest == digest(f"x = (1{closing}")
+    assert cited(root, "shop/one.py:4-5")[2].digest == digest("y = 2,z")
+
+
 def relocated(root, record):
     found = relocation.Relocator(services(root).tree).relocate(*record)
     return str(found) if found is not None else None
@@ -109,6 +116,26 @@ def changed(text):
                 )
             ),
             "shop/cart.py:13-15",
+        ),
+        # a formatter breaks a long line, and adds a comma before the closing bracket
+        (
+            "shop/cart.py:3",
+            changed(
+                SHOP.replace(
+                    RATES,
+                    'RATES = {\n    "parcel": 4,\n    "pallet": 90,\n    "letter": 1,\n}',
+                )
+            ),
+            "shop/cart.py:3-7",
+        ),
+        ("shop/cart.py:3", changed(SHOP.replace(RATES, f"{RATES},")), None),
+        # blank lines at the end of what is cited
+        ("shop/cart.py:3-4", changed("#\n" + SHOP), "shop/cart.py:4-5"),
+        # a comment at the end of the first line
+        (
+            "shop/cart.py:1",
+            changed(SHOP.replace("import os", "import os  # for paths")),
+            "shop/cart.py:1",
         ),
         # a definition that moved below another one
         (

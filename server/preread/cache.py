@@ -47,20 +47,27 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
         return Lookup(False, "no dossier", None, "build")
     if why := next(_own_misses(services, request, build_key, found), ""):
         return Lookup(False, why, found, "build")
-    tree = services.tree
-    if found.manifest and (doubt := _unfit_work_tree(services, found.manifest)):
-        return Lookup(True, "", found, "nothing", doubt)
-    try:
-        why = next(_content_misses(services, request, found), "")
-    except Unreadable as error:
-        return Lookup(True, "", found, "nothing", error.message)
-    if doubt := tree.troubles:  # a rebuild would drop facts from files that cannot be read now
+    why, doubt = _content_miss(services, request, found)
+    if doubt:
         return Lookup(True, "", found, "nothing", doubt)
     if why:
         return Lookup(False, why, found, "refresh")
     if found.manifest and (why := next(_new_description(request, found.manifest), "")):
         return Lookup(False, why, found, "widen")
     return Lookup(True, "", found, "nothing")
+
+
+def _content_miss(services: Services, request: Request, found: Published) -> tuple[str, str]:
+    """Why the dossier's inputs and sources have changed, else what makes that uncertain."""
+    if found.manifest and (doubt := _unfit_work_tree(services, found.manifest)):
+        return "", doubt
+    try:
+        why = next(_content_misses(services, request, found), "")
+    except Unreadable as error:
+        return "", error.message
+    # A rebuild would drop facts from files that cannot be read now.
+    doubt = services.tree.troubles
+    return "" if doubt else why, doubt
 
 
 def _unfit_work_tree(services: Services, manifest: Manifest) -> str:
