@@ -137,6 +137,24 @@ def test_the_table_is_read_whole_and_in_its_order() -> None:
     assert list(ROWS)[-1] == "__main__"
 
 
+def test_the_functions_on_the_path_of_a_request_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.partition("## The path of a request")[2].partition("\n## ")[0]
+    names = re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)
+    assert len(names) > 10
+    for name in names:
+        words = name.split(".")
+        size = next(
+            n
+            for n in range(len(words) - 1, 0, -1)
+            if is_module(PACKAGE, f"preread.{'.'.join(words[:n])}")
+        )
+        found = importlib.import_module(f"preread.{'.'.join(words[:size])}")
+        for word in words[size:]:
+            found = getattr(found, word)
+        assert callable(found), name
+
+
 PARTS = ["infra", "dossier", "records", "builds", "agents", "daemon"]
 
 

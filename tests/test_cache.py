@@ -21,8 +21,8 @@ from _files_project import (
     write,
 )
 from preread import cache, inputs, publish
-from preread.dossier import published, wrong_marks
-from preread.dossier.published import RunRecord
+from preread.dossier import build_records, published, wrong_marks
+from preread.dossier.build_records import BuildRecord
 from preread.infra import db, subprocesses
 from preread.models import Fault, Request, Wording
 
@@ -196,10 +196,10 @@ def test_a_degraded_dossier_covers_for_a_while_after_it_was_built(root):
     tried = "it is degraded (no login), and it is time to try again"
     assert why(root) == tried
     for age, expected in ((1, ""), (590, ""), (610, tried), (-100, tried)):
-        published.record(layout, "login", RunRecord(finished=time.time() - age))
+        build_records.write(layout, "login", BuildRecord(finished=time.time() - age))
         assert why(root) == expected, age
     assert why(root, degraded_for=1000) == tried
-    published.record(layout, "login", RunRecord(finished=time.time() - 610))
+    build_records.write(layout, "login", BuildRecord(finished=time.time() - 610))
     assert why(root, degraded_for=1000) == ""
 
 

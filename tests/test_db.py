@@ -10,6 +10,9 @@ import pytest
 from _files_project import disk, fill, make_read_only, program, program_environ, services
 from preread.errors import PrereadError
 from preread.infra import db, sqlite
+from preread.infra.persistent_db import PersistentDatabase
+from preread.records import sessions
+from preread.reports import store
 
 
 @pytest.fixture
@@ -168,6 +171,9 @@ WRITER = """
 import sys
 from pathlib import Path
 from preread.infra import db, sqlite
+from preread.infra.persistent_db import PersistentDatabase
+from preread.records import sessions
+from preread.reports import store
 from preread.layout import Layout
 
 layout = Layout(Path(sys.argv[1]))
@@ -242,3 +248,10 @@ def test_where_it_is_does_not_depend_on_who_just_opens_or_closes_it(layout):
         found.add(db.place(layout).db)
     assert found == {layout.db}
     assert len(kept(layout)) == 81
+
+
+@pytest.mark.parametrize(("module", "version"), [(sessions, 1201854844), (store, 943265613)])
+def test_a_persistent_database_of_an_earlier_release_is_still_used(tmp_path, module, version):
+    # The version is a digest of the schema's text: even another blank sets the database aside.
+    database = PersistentDatabase(tmp_path / "a.db", tmp_path / "a.lock", module.SCHEMA, "")
+    assert database.version == version

@@ -31,7 +31,7 @@ from _processes import (
 from conftest import Cli, git
 from preread.builds.jobs import Caller, Jobs
 from preread.builds.reply_cache import ReplyCache
-from preread.dossier import published
+from preread.dossier import build_records, published
 from preread.layout import Layout
 from preread.operations import operation as operation_of
 from preread.operations.registry import Context
@@ -134,7 +134,7 @@ def test_a_server_waits_for_the_build_of_a_command_and_takes_it_unless_forced(
     reply = anyio.run(serve)
     own = json.loads(ended(command).out)
     assert (own["state"], reply["state"]) == ("built", state)
-    run = published.recorded(Layout(project), "login")
+    run = build_records.read(Layout(project), "login")
     assert (run.started > called) == bool(given)
     assert own["dossier"] in reply["dossier"]
     assert left_behind(project) == []
@@ -195,7 +195,7 @@ def test_two_forced_loads_at_once_both_get_a_build_that_began_after_their_call(
     called = time.time()
     processes = [start(project, "load", "login", "--force", "--json") for _ in range(2)]
     states = [json.loads(ended(process).out)["state"] for process in processes]
-    run = published.recorded(Layout(project), "login")
+    run = build_records.read(Layout(project), "login")
     assert "built" in states
     assert set(states) <= {"built", "joined"}
     assert run.started > called

@@ -16,8 +16,8 @@ from _files_project import (
     snapshot,
     text_of,
 )
-from preread.dossier import published, wrong_marks
-from preread.dossier.published import RunRecord
+from preread.dossier import build_records, published, wrong_marks
+from preread.dossier.build_records import BuildRecord
 from preread.infra.reading import plain_bytes
 from preread.models import Stats
 
@@ -145,7 +145,7 @@ def test_a_shared_dossier_is_read_in_a_fresh_clone_and_nothing_is_written(work, 
         "patterns.md", "one"
     )
     assert published.features(clone.layout) == ["login"]
-    assert published.recorded(clone.layout, "login") is None
+    assert build_records.read(clone.layout, "login") is None
     assert wrong_marks.ids(clone.layout) == {}
     assert snapshot(clone.layout.root) == before
     assert not clone.layout.cache.exists()
@@ -173,26 +173,26 @@ def test_features_are_those_with_a_dossier_in_order(work, folder):
 
 
 def test_a_run_record_is_read_back(work):
-    run = RunRecord(
+    run = BuildRecord(
         started=1.5, finished=2.5, builder="claude", stats=Stats(facts=7), problems=("a", "b")
     )
-    published.record(work.layout, "login", run)
-    assert published.recorded(work.layout, "login") == run
-    assert published.recorded(work.layout, "cart") is None
+    build_records.write(work.layout, "login", run)
+    assert build_records.read(work.layout, "login") == run
+    assert build_records.read(work.layout, "cart") is None
 
 
 def test_a_run_record_has_a_limited_number_of_problems(work):
-    run = RunRecord(problems=tuple("x" * 9999 for _ in range(9999)))
-    published.record(work.layout, "login", run)
+    run = BuildRecord(problems=tuple("x" * 9999 for _ in range(9999)))
+    build_records.write(work.layout, "login", run)
     assert work.layout.run_record("login").stat().st_size < 20_000
-    assert published.recorded(work.layout, "login") == run
+    assert build_records.read(work.layout, "login") == run
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"started": "soon"}', '{"unknown": 1}'])
 def test_an_unreadable_run_record_is_ignored(work, text):
-    published.record(work.layout, "login", RunRecord())
+    build_records.write(work.layout, "login", BuildRecord())
     work.layout.run_record("login").write_text(text)
-    assert published.recorded(work.layout, "login") is None
+    assert build_records.read(work.layout, "login") is None
 
 
 def test_digests_ignore_the_line_ends_that_git_makes_and_nothing_else():

@@ -1,5 +1,6 @@
 """Cited lines are found again when they move, and never mistaken for a copy."""
 
+import hashlib
 import random
 from typing import NamedTuple
 
@@ -48,6 +49,38 @@ def cited(root, source):
     return ref, sources.resolve(ref, tree).digest, relocation.Relocator(tree).mark(ref)
 
 
+def digest(line):
+    return hashlib.sha256("".join(line.split()).encode()).hexdigest()[:12]
+
+
+def test_a_mark_is_as_manifests_of_earlier_releases_have_it(root):
+    _, _, mark = cited(root, "shop/cart.py:11-12")
+    text = "if not self.lines: return None"
+    assert (mark.size, mark.digest) == (len(text.replace(" ", "")), digest(text))
+    assert mark.before == digest("def total(self):")
+    assert mark.after == digest(TOTAL)
+    assert mark.symbol == "Cart.total"
+    assert (mark.ordinal, mark.copies, mark.lines) == (1, 2, 2)
+
+
+def test_the_first_line_has_no_line_before_and_no_symbol(root):
+    _, _, mark = cited(root, "shop/cart.py:1")
+    assert (mark.before, mark.symbol) == (digest(""), "")
+
+
+@pytest.mark.parametrize(("above", "symbol"), [("x = 1\n# why", "f"), ("# why\nx = 1", "")])
+def test_only_a_comment_right_above_a_definition_belongs_to_it(root, above, symbol):
+    write(root, {"shop/one.py": f"{above}\ndef f():\n    return 1\n"})
+    assert cited(root, "shop/one.py:2")[2].symbol == symbol
+
+
+@pytest.mark.parametrize("closing", ["}", "})", ");"])
+def test_a_comma_before_a_closing_bracket_at_the_start_of_a_line_does_not_count(root, closing):
+    write(root, {"shop/one.py": f"x = (\n    1,\n{closing}\ny = 2,\nz\n"})
+    assert cited(root, "shop/one.py:1-3")[2].digest == digest(f"x = (1{closing}")
+    assert cited(root, "shop/one.py:4-5")[2].digest == digest("y = 2,z")
+
+
 def relocated(root, record):
     found = relocation.Relocator(services(root).tree).relocate(*record)
     return str(found) if found is not None else None
@@ -83,6 +116,26 @@ def changed(text):
                 )
             ),
             "shop/cart.py:13-15",
+        ),
+        # a formatter breaks a long line, and adds a comma before the closing bracket
+        (
+            "shop/cart.py:3",
+            changed(
+                SHOP.replace(
+                    RATES,
+                    'RATES = {\n    "parcel": 4,\n    "pallet": 90,\n    "letter": 1,\n}',
+                )
+            ),
+            "shop/cart.py:3-7",
+        ),
+        ("shop/cart.py:3", changed(SHOP.replace(RATES, f"{RATES},")), None),
+        # blank lines at the end of what is cited
+        ("shop/cart.py:3-4", changed("#\n" + SHOP), "shop/cart.py:4-5"),
+        # a comment at the end of the first line
+        (
+            "shop/cart.py:1",
+            changed(SHOP.replace("import os", "import os  # for paths")),
+            "shop/cart.py:1",
         ),
         # a definition that moved below another one
         (

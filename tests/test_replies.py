@@ -8,9 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, request, services
-from preread.builds import pipeline, replies
+from preread.builds import pipeline, recording, replies
 from preread.dossier import fact_text, markdown, published
-from preread.dossier.published import Published, RunRecord
+from preread.dossier.build_records import BuildRecord
+from preread.dossier.published import Published
 from preread.errors import CODES, Cancelled, PrereadError
 from preread.layout import FILES
 from preread.models import Checked, LoadReply, Manifest, Outcome, Problem, Stats
@@ -217,8 +218,8 @@ def test_a_reply_is_json_whatever_it_contains(project: Path) -> None:
 def test_a_run_s_record_counts_states_and_keeps_why_facts_fell() -> None:
     problems = tuple(Problem("patterns.md", n, "E_QUOTE", "`x` stands in none") for n in range(500))
     checked = Checked((), problems=problems, dropped=500, cut=3)
-    run = replies.run_record(Manifest(feature="x"), checked, Outcome(turns=3, cost_usd=0.25), 5.0)
-    assert isinstance(run, RunRecord)
+    run = recording.record_of(Manifest(feature="x"), checked, Outcome(turns=3, cost_usd=0.25), 5.0)
+    assert isinstance(run, BuildRecord)
     assert run.stats == Stats(dropped=500, cut=3, seconds=run.stats.seconds, turns=3, cost_usd=0.25)
     assert run.started == 5.0 < run.finished
     assert 0 < len(run.problems) <= 100

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, commit, services, write
 from conftest import git
-from preread.dossier import sources
+from preread.dossier import cited_commits, source_paths, sources
 from preread.dossier.sources import ROWS, Ref, SourceError, Span
 from preread.errors import PrereadError
 from preread.gates.spans import MAX_CITED
@@ -309,9 +309,9 @@ def test_commits_read_together_are_what_each_is_by_itself(tmp_path: Path) -> Non
     ]
     alone = [resolve(tmp_path, f"commit:{sha}").lines for sha in shas]
     tree = services(tmp_path).tree
-    sources.read_commits([shas[0], "0123abc"], tree)
+    cited_commits.read([shas[0], "0123abc"], tree)
     assert not tree.commits, "one that does not exist must not hide the others"
-    sources.read_commits(shas, tree)
+    cited_commits.read(shas, tree)
     assert [tree.commits[sha] for sha in shas] == alone
 
 
@@ -411,7 +411,7 @@ def test_files_that_preread_writes_are_distinguished_from_the_project_s(
 ) -> None:
     root = write(tmp_path, {".project/context/login/patterns.md": "", "src/a.py": ""})
     (root / "link").symlink_to(root / ".project" / "context")
-    assert sources.is_own(path, services(root).tree) is own
+    assert source_paths.is_own(path, services(root).tree) is own
 
 
 def test_the_digest_of_an_external_reference_is_its_own_and_stays() -> None:

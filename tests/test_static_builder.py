@@ -16,7 +16,7 @@ from conftest import ROOT, child_environ
 from preread.builders import static
 from preread.builds import pipeline
 from preread.check import check as check_drafts
-from preread.dossier import fact_text, markdown, published, sources
+from preread.dossier import build_records, fact_text, markdown, published, sources
 from preread.evidence.collect import collect
 from preread.evidence.rules import RULES
 from preread.layout import BY_NAME, FILES, REQUIRED
@@ -242,7 +242,7 @@ def test_a_published_dossier_keeps_to_its_budget(
     assert sum(fact_text.tokens(text) for text in texts.values()) <= max_tokens
     drafts = [markdown.parse(name, "checkout", text)[0] for name, text in texts.items()]
     assert sum(len(draft.facts) for draft in drafts) <= max_facts
-    run = published.recorded(services(shop).layout, "checkout")
+    run = build_records.read(services(shop).layout, "checkout")
     assert run is not None
     assert run.stats.facts == sum(len(draft.facts) for draft in drafts)
     assert run.stats.dropped == 0
@@ -253,7 +253,7 @@ def test_a_published_dossier_keeps_to_its_budget(
 def test_a_small_project_fits_the_budget_whole(tmp_path: Path, feature: str) -> None:
     root = write(tmp_path, SMALL)
     build(root, feature)
-    run = published.recorded(services(root).layout, feature)
+    run = build_records.read(services(root).layout, feature)
     assert run is not None
     assert (run.stats.cut, run.stats.dropped) == (0, 0)
 

@@ -28,7 +28,7 @@ from oracle import Change, Place
 
 from preread.builders import static
 from preread.builds import pipeline
-from preread.builds.build import make
+from preread.builds.build import draft_and_publish
 from preread.builds.build_plan import Plan
 from preread.builds.jobs import Caller, Jobs
 from preread.builds.reply_cache import ReplyCache
@@ -172,7 +172,8 @@ class Followed:
             title = {"patterns.md": "Patterns", "existing-tests.md": "Existing tests"}[name]
             text = f"# {title}: {self.feature}\n\n## Sampled\n" + "\n".join(own) + "\n"
             drafts.append(markdown.parse(name, self.feature, text)[0])
-        await make(services, Plan(request, (), tuple(drafts)), evidence, time.time())
+        plan = Plan(request, (), tuple(drafts))
+        await draft_and_publish(services, plan, evidence, time.time())
         path = services.layout.dossier(self.feature) / "patterns.md"
         people = "\n".join(self.project.facts("person", PERSON))
         path.write_text(f"{path.read_text()}\n## Ours\n{people}\n")

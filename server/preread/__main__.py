@@ -43,7 +43,7 @@ def _drop_stdout() -> None:
 def _run(argv: list[str]) -> int:
     import click
 
-    from preread.cli import commands
+    from preread.cli import arguments, commands, output
     from preread.errors import BUG, USAGE, PrereadError, from_os_error
 
     in_json = "--json" in argv
@@ -52,7 +52,7 @@ def _run(argv: list[str]) -> int:
         call = commands.parse(argv)
         _freeze_garbage()
         gc.enable()
-        if isinstance(call, commands.Call):
+        if isinstance(call, arguments.Call):
             return commands.execute(call, os.environ)
         return call() if callable(call) else call
     except click.exceptions.NoArgsIsHelpError as error:
@@ -61,7 +61,7 @@ def _run(argv: list[str]) -> int:
     except click.UsageError as error:
         hint = f"See {error.ctx.command_path} --help." if error.ctx else "See preread --help."
         message = " ".join(error.format_message().split())  # click lists choices a line each
-        commands.print_error(PrereadError("E_USAGE", message, hint), in_json=in_json)
+        output.print_error(PrereadError("E_USAGE", message, hint), in_json=in_json)
         return USAGE
     except click.Abort:
         return 130
@@ -69,12 +69,12 @@ def _run(argv: list[str]) -> int:
         raise
     except (PrereadError, OSError) as error:
         failure = from_os_error(error) if isinstance(error, OSError) else error
-        commands.print_error(failure, in_json=in_json)
+        output.print_error(failure, in_json=in_json)
         return failure.exit_status
     except Exception as error:
         hint = f"Please report it with the end of {_log(error, argv)}."
         bug = PrereadError("E_INTERNAL", f"{type(error).__name__}: {error}", hint)
-        commands.print_error(bug, in_json=in_json)
+        output.print_error(bug, in_json=in_json)
         return BUG
 
 

@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import Literal, NamedTuple
 
 from preread import inputs, passed_checks, signatures
-from preread.dossier import fact_text, markdown, published, sources
+from preread.dossier import build_records, fact_text, markdown, published, sources
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import Unreadable
@@ -47,20 +47,27 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
         return Lookup(False, "no dossier", None, "build")
     if why := next(_own_misses(services, request, build_key, found), ""):
         return Lookup(False, why, found, "build")
-    tree = services.tree
-    if found.manifest and (doubt := _unfit_work_tree(services, found.manifest)):
-        return Lookup(True, "", found, "nothing", doubt)
-    try:
-        why = next(_content_misses(services, request, found), "")
-    except Unreadable as error:
-        return Lookup(True, "", found, "nothing", error.message)
-    if doubt := tree.troubles:  # a rebuild would drop facts from files that cannot be read now
+    why, doubt = _content_miss(services, request, found)
+    if doubt:
         return Lookup(True, "", found, "nothing", doubt)
     if why:
         return Lookup(False, why, found, "refresh")
     if found.manifest and (why := next(_new_description(request, found.manifest), "")):
         return Lookup(False, why, found, "widen")
     return Lookup(True, "", found, "nothing")
+
+
+def _content_miss(services: Services, request: Request, found: Published) -> tuple[str, str]:
+    """Why the dossier's inputs and sources have changed, else what makes that uncertain."""
+    if found.manifest and (doubt := _unfit_work_tree(services, found.manifest)):
+        return "", doubt
+    try:
+        why = next(_content_misses(services, request, found), "")
+    except Unreadable as error:
+        return "", error.message
+    # A rebuild would drop facts from files that cannot be read now.
+    doubt = services.tree.troubles
+    return "" if doubt else why, doubt
 
 
 def _unfit_work_tree(services: Services, manifest: Manifest) -> str:
@@ -177,7 +184,7 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
     if manifest.fault is not None and manifest.fault.code in RETRIED_AT_ONCE:
         yield f"it is degraded ({manifest.fault.reason}), and its hint is to try again"
         return
-    run = published.recorded(services.layout, manifest.feature)
+    run = build_records.read(services.layout, manifest.feature)
     if run is None or not 0 <= time.time() - run.finished < services.settings.degraded_for:
         why = manifest.fault.reason if manifest.fault else "for an unknown reason"
         yield f"it is degraded ({why}), and it is time to try again"
@@ -202,12 +209,7 @@ def _changed_inputs(services: Services, request: Request, manifest: Manifest) ->
 def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
     """Cited spans that are no longer valid. Slow kinds come last, unless known to be valid."""
     tree = services.tree
-    listed = cache(lambda: list(inputs.listed(tree)))
-
-    @cache
-    def of_glob(glob: str) -> str:
-        return signatures.of_files(tree, filter(glob_pattern(glob).fullmatch, listed()))
-
+    signature_of = _signatures(tree)
     slow: dict[str, Check] = {}
     commits: list[str] = []
     for text, digest in manifest.spans.items():
@@ -217,8 +219,7 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
         elif ref.kind == "commit":
             commits.append(ref.name)
         elif ref.kind in SLOW:
-            is_absent = ref.kind == "absent"
-            files = of_glob(ref.path) if is_absent else signatures.of_files(tree, (ref.path,))
+            files = signature_of(ref)
             signature = f"{digest} {files}" if files else ""
             slow[text] = Check(signature, partial(_changed, ref, digest, tree))
         elif sources.ROWS[ref.kind].local:
@@ -228,6 +229,22 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
         key = passed_checks.commits_key(manifest.feature)
         slow[key] = Check(signatures.of_head(commits, tree), check)
     yield from passed_checks.run_unless_passed(services, slow)
+
+
+def _signatures(tree: Tree) -> Callable[[Ref], str]:
+    """For a source of a slow kind, the signature of the files that it depends on."""
+    listed = cache(lambda: list(inputs.listed(tree)))
+
+    @cache
+    def of_glob(glob: str) -> str:
+        return signatures.of_files(tree, filter(glob_pattern(glob).fullmatch, listed()))
+
+    def signature_of(ref: Ref) -> str:
+        if ref.kind == "absent":
+            return of_glob(ref.path)
+        return signatures.of_files(tree, (ref.path,))
+
+    return signature_of
 
 
 def _changed(ref: Ref, digest: str, tree: Tree) -> Iterator[str]:

@@ -143,11 +143,7 @@ def _by_folder(globs: Sequence[str]) -> dict[str, list[str]]:
 
 def _on_disk(tree: Tree, folder: str, *, deep: bool) -> Iterator[str]:
     """The regular files in a folder; links are not followed, at most MAX_ENTRIES are examined."""
-    try:
-        start = tree.layout.inside(folder) if folder else tree.root
-        if tree.layout.real(start) != start:
-            return
-    except PrereadError:
+    if not _is_plain_folder(tree, folder):
         return
     stack, seen = [f"{folder}/" if folder else ""], 0
     while stack:
@@ -161,6 +157,15 @@ def _on_disk(tree: Tree, folder: str, *, deep: bool) -> Iterator[str]:
                 yield prefix + entry.name
             elif deep and entry.name not in WALK_SKIPS and entry.is_dir(follow_symlinks=False):
                 stack.append(f"{prefix}{entry.name}/")
+
+
+def _is_plain_folder(tree: Tree, folder: str) -> bool:
+    """Whether a folder is in the project, and not behind a link."""
+    try:
+        start = tree.layout.inside(folder) if folder else tree.root
+        return tree.layout.real(start) == start
+    except PrereadError:
+        return False
 
 
 def _entries(tree: Tree, folder: Path) -> list[os.DirEntry[str]]:

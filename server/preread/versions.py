@@ -15,8 +15,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from preread import inputs
-from preread.dossier import published
-from preread.dossier.published import Published, RunRecord
+from preread.dossier import build_records, published
+from preread.dossier.build_records import BuildRecord
+from preread.dossier.published import Published
 from preread.errors import PrereadError
 from preread.index import indexer
 from preread.index.reader import digest_of
@@ -47,7 +48,7 @@ class Version(NamedTuple):
 
     manifest: Manifest
     texts: dict[str, str]
-    run: RunRecord | None
+    run: BuildRecord | None
 
 
 def state(services: Services, request: Request) -> State:
@@ -121,7 +122,7 @@ def keep(services: Services, feature: str, before: Published | None, then: State
         return
     manifest = found.manifest
     is_known = manifest.status != "degraded" and not found.edited and then.is_still(services)
-    run = published.recorded(services.layout, feature)
+    run = build_records.read(services.layout, feature)
     # Without a state it can never be found, but the chain continues.
     key = (feature, then.digest if is_known else "", _asked(manifest))
     row = (*key, _digest(manifest), _packed(manifest, found.texts, run))
@@ -177,7 +178,7 @@ def _asked(manifest: Manifest) -> str:
     return published.digest(json.dumps((*parts, manifest.recipe)).encode())
 
 
-def _packed(manifest: Manifest, texts: dict[str, str], run: RunRecord | None) -> bytes:
+def _packed(manifest: Manifest, texts: dict[str, str], run: BuildRecord | None) -> bytes:
     body = {
         "manifest": manifest.model_dump(mode="json"),
         "texts": texts,
@@ -188,5 +189,5 @@ def _packed(manifest: Manifest, texts: dict[str, str], run: RunRecord | None) ->
 
 def _unpacked(data: bytes) -> Version:
     body = json.loads(zlib.decompress(data))
-    run = body["run"] and RunRecord.model_validate(body["run"])
+    run = body["run"] and BuildRecord.model_validate(body["run"])
     return Version(Manifest.model_validate(body["manifest"]), body["texts"], run)

@@ -118,26 +118,30 @@ class _Schedule:
         order.prepare()
         while True:
             while ready := order.get_ready():
+                order.done(*merged.intersection(ready))
                 for name in ready:
-                    if name in merged:
-                        order.done(name)
-                    else:
+                    if name not in merged:
                         self.running[pool.submit(self.stages.carry_out, tasks[name])] = name
             if not self.running:
                 return
-            for future in wait(self.running, SLICE, FIRST_COMPLETED).done:
-                name = self.running.pop(future)
-                failure = future.result()
-                self.said.put(
-                    f"{name}: failed in {failure.stage}" if failure else f"{name}: merged"
-                )
-                if failure:
-                    self.failures[name] = failure
-                    self._give_up(plan, name)
-                else:
-                    merged.add(name)
-                    order.done(name)
+            for name in self._finished(plan):
+                merged.add(name)
+                order.done(name)
             self._tell(len(merged), len(tasks))
+
+    def _finished(self, plan: Plan) -> list[str]:
+        """Wait a moment for tasks to end; returns those that are merged, notes the others."""
+        merged = []
+        for future in wait(self.running, SLICE, FIRST_COMPLETED).done:
+            name = self.running.pop(future)
+            if failure := future.result():
+                self.said.put(f"{name}: failed in {failure.stage}")
+                self.failures[name] = failure
+                self._give_up(plan, name)
+            else:
+                self.said.put(f"{name}: merged")
+                merged.append(name)
+        return merged
 
     def _give_up(self, plan: Plan, failed: str) -> None:
         """Reserve no money for tasks that depend on a failed one."""

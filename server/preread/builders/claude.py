@@ -96,7 +96,7 @@ class _Run:
 
 
 def _build(services: Services, order: Order) -> Outcome:
-    from preread.builders import command, faults, locate
+    from preread.builders import command, locate
 
     limit = services.settings.child_seconds(order.request.level)
     run = _Run(services, order, services.progress.begun + limit)
@@ -104,24 +104,7 @@ def _build(services: Services, order: Order) -> Outcome:
         program = command.find(services)
     except locate.ClaudeUnavailable as error:
         return Outcome(fault=error.fault)
-    while True:
-        if run.seconds_left < MIN_CHILD_SECONDS:
-            late = Outcome(version=program.text, fault=faults.out_of_time(run.attempts))
-            run.attempts.append(late)
-            break
-        outcome, resets_at = _attempt(run, program)
-        fault = faults.of_attempt(outcome, run.attempts)
-        outcome = outcome.model_copy(update={"fault": fault})
-        run.attempts.append(outcome)
-        pause = None
-        if outcome.fault:
-            pause = faults.retry_after(outcome.fault, len(run.attempts), resets_at)
-        too_late = pause is None or pause + MIN_CHILD_SECONDS > run.seconds_left
-        if pause is None or too_late or run.usd_for_drafts <= 0:
-            break
-        if outcome.fault:
-            run.delay(outcome.fault)
-        _wait(run, pause, outcome.fault)
+    _draft(run, program)
     if problems := _correction_prompt(run):
         run.sent_back = True
         run.say("sending the drafts back to be corrected")
@@ -129,6 +112,25 @@ def _build(services: Services, order: Order) -> Outcome:
         # The fault of the drafting run counts, even if this one failed: it says what is missing.
         run.attempts.append(outcome.model_copy(update={"fault": run.attempts[-1].fault}))
     return _combined(run.attempts)
+
+
+def _draft(run: _Run, program: "Program") -> None:
+    """Run children until one has no fault, its fault lasts, or no time or money is left."""
+    from preread.builders import faults
+
+    while run.seconds_left >= MIN_CHILD_SECONDS:
+        outcome, resets_at = _attempt(run, program)
+        fault = faults.of_attempt(outcome, run.attempts)
+        run.attempts.append(outcome.model_copy(update={"fault": fault}))
+        pause = faults.retry_after(fault, len(run.attempts), resets_at) if fault else None
+        if fault is None or pause is None or run.usd_for_drafts <= 0:
+            return
+        if pause + MIN_CHILD_SECONDS > run.seconds_left:
+            return
+        run.delay(fault)
+        _wait(run, pause, fault)
+    late = Outcome(version=program.text, fault=faults.out_of_time(run.attempts))
+    run.attempts.append(late)
 
 
 def _attempt(run: _Run, program: "Program", problems: str = "") -> tuple[Outcome, float | None]:
@@ -281,10 +283,10 @@ def message(text: str) -> bytes:
     return json.dumps(data).encode() + b"\n"
 
 
-def _wait(run: _Run, seconds: float, fault: Fault | None) -> None:
+def _wait(run: _Run, seconds: float, fault: Fault) -> None:
     until, shown = time.monotonic() + seconds, ""
     while (left := until - time.monotonic()) > 0:
-        message = f"{fault.reason if fault else 'it failed'}; trying again in {left:.0f} s"
+        message = f"{fault.reason}; trying again in {left:.0f} s"
         if message != shown:
             shown = message
             run.say(message)

@@ -72,14 +72,9 @@ def assemble(
     services.progress.say("checking every source", 4, 5)
     model_check = _check_model_drafts(services, plan, staging, outcome.external)
     valid = {draft.name: draft for draft in model_check.drafts if draft.facts}
-    fault = outcome.fault or _fault_of_empty_drafts(plan, valid)
-    if fault is not None:
-        hint = fault.hint.replace("{feature}", plan.request.feature)
-        fault = fault.model_copy(update={"hint": hint})
+    fault = _fault(plan, outcome, valid)
     lacking = [name for name in plan.to_draft if name not in valid] if fault else []
-    earlier = [plan.earlier[name] for name in lacking if name in plan.earlier]
-    still_valid = _still_valid(services, plan, (*earlier, *plan.kept))
-    chosen = {draft.name: draft for draft in (*still_valid, *valid.values())}
+    chosen = _of_models(services, plan, valid, lacking)
     others = [d for d in static.drafts(plan.request, evidence) if d.name not in chosen]
     drafts = (*chosen.values(), *others)
     checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome)
@@ -138,10 +133,29 @@ def _model_drafts(
     return tuple(draft for draft in drafts if draft.name in plan.to_draft), problems + unasked
 
 
+def _of_models(
+    services: Services, plan: Plan, valid: dict[str, Draft], lacking: Iterable[str]
+) -> dict[str, Draft]:
+    """The files with a model's facts: the valid new drafts, the kept files, and for those that the
+    model did not finish an earlier draft.
+    """
+    earlier = [plan.earlier[name] for name in lacking if name in plan.earlier]
+    still_valid = _still_valid(services, plan, (*earlier, *plan.kept))
+    return {draft.name: draft for draft in (*still_valid, *valid.values())}
+
+
 def _still_valid(services: Services, plan: Plan, drafts: tuple[Draft, ...]) -> list[Draft]:
     """Those of the earlier drafts in which any fact still checks out."""
     checked = check.check(services, plan.request.feature, drafts, budget=False)
     return [draft for draft, left in zip(drafts, checked.drafts, strict=True) if left.facts]
+
+
+def _fault(plan: Plan, outcome: Outcome, valid: dict[str, Draft]) -> Fault | None:
+    """Why the model's part is incomplete, with the feature's name in the hint."""
+    fault = outcome.fault or _fault_of_empty_drafts(plan, valid)
+    if fault is None:
+        return None
+    return fault.model_copy(update={"hint": fault.hint.replace("{feature}", plan.request.feature)})
 
 
 def _fault_of_empty_drafts(plan: Plan, valid: dict[str, Draft]) -> Fault | None:
@@ -166,7 +180,9 @@ def _check_together(
 ) -> tuple[Checked, People]:
     """Check all files, including what people wrote, against one budget."""
     request = plan.request
-    everything, people = check.with_user_facts(services, request.feature, drafts, plan.followed)
+    everything, people = check.with_peoples_facts(
+        services, request.feature, drafts, plan.source_changes
+    )
     checked = check.check(
         services,
         request.feature,

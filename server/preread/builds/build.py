@@ -18,9 +18,11 @@ from preread import (
     versions,
 )
 from preread.builders import CLAUDE
-from preread.builds import assembly, manifests, replies
+from preread.builds import assembly, manifests, recording, replies
+from preread.builds.assembly import Assembled
 from preread.builds.build_plan import Plan, make_plan, refresh_plan
-from preread.dossier import markdown, published
+from preread.dossier import build_records, markdown
+from preread.dossier.build_records import BuildRecord
 from preread.dossier.published import Published
 from preread.errors import Cancelled, PrereadError
 from preread.evidence.collect import collect
@@ -29,6 +31,7 @@ from preread.models import (
     Evidence,
     Fault,
     LoadReply,
+    Manifest,
     Order,
     Outcome,
     Refresh,
@@ -79,7 +82,7 @@ async def build(
         evidence = await step(collect, services, request)
     if plan.to_draft and services.settings.deepen == "background":
         await _offer(services, plan, evidence, started)
-    reply = await make(services, plan, evidence, started, careful=careful)
+    reply = await draft_and_publish(services, plan, evidence, started, careful=careful)
     passed_checks.note_computed(services, request.feature, signature)
     await step(versions.keep, services, request.feature, stale, now)
     return reply
@@ -108,9 +111,9 @@ def _restore(
     finally:
         atomic.remove(staging)
     if version.run is not None:
-        published.record(services.layout, request.feature, version.run)
+        build_records.write(services.layout, request.feature, version.run)
     versions.keep(services, request.feature, stale, now)
-    warnings = index(services)
+    warnings = index_facts(services)
     reply = replies.built(services, request, time.time() - begun, "refreshed", warnings)
     moved = len(version.manifest.spans.keys() - (stale.manifest or version.manifest).spans.keys())
     return replies.refreshed(services, reply, stale, (), Refresh(moved=moved))
@@ -143,15 +146,14 @@ async def _early(services: Services, plan: Plan, evidence: Evidence, started: fl
         return replies.from_published(services, plan.request, plan.published, "cached", seconds)
     light = plan.request.model_copy(update={"level": "light"})
     early = replace(plan, request=light, to_draft=(), kept=tuple(plan.earlier.values()))
-    return await make(services, early, evidence, started)
+    return await draft_and_publish(services, early, evidence, started)
 
 
-async def make(
+async def draft_and_publish(
     services: Services, plan: Plan, evidence: Evidence, started: float, *, careful: bool = False
 ) -> LoadReply:
     """Draft, check and publish what the plan says. Raises RefreshDeferred as `build` does."""
-    request = plan.request
-    staging = await step(publish.stage, services, request.feature)
+    staging = await step(publish.stage, services, plan.request.feature)
     try:
         outcome = await _draft(services, plan, evidence, staging, started)
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
@@ -159,8 +161,7 @@ async def make(
         await step(publish.put_staged, staging, made.texts)
         _refuse_poorer(services, plan, careful=careful)
         manifest = manifests.make_manifest(services, plan, evidence, outcome, made)
-        nothing_added = request.extend and not made.model_contributed
-        if not nothing_added:
+        if made.model_contributed or not plan.request.extend:
             await step(publish.publish, services, staging, manifest, plan.how)
     finally:
         import anyio.to_thread
@@ -168,22 +169,34 @@ async def make(
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
     outcome = outcome.model_copy(update={"fault": made.fault})
-    run = replies.run_record(manifest, made.checked, outcome, started)
-    seconds = run.stats.seconds
-    refresh = replies.refresh(plan.followed, plan.lost)
-    if plan.how == "refreshed":
-        earlier = published.recorded(services.layout, request.feature)
-        run = replies.refreshed_record(earlier, run, refresh)
-    published.record(services.layout, request.feature, run)
+    run = recording.record_of(manifest, made.checked, outcome, started)
     warnings = [*evidence.notes, *outcome.warnings]
+    return await _recorded(services, plan, made, manifest, run, warnings)
+
+
+async def _recorded(
+    services: Services,
+    plan: Plan,
+    made: Assembled,
+    manifest: Manifest,
+    run: BuildRecord,
+    warnings: list[str],
+) -> LoadReply:
+    """Record the run, index what was published, and compose the reply."""
+    request, seconds = plan.request, run.stats.seconds
+    refresh = recording.refresh_result(plan.source_changes, plan.lost)
+    if plan.how == "refreshed":
+        earlier = build_records.read(services.layout, request.feature)
+        run = recording.after_refresh(earlier, run, refresh)
+    build_records.write(services.layout, request.feature, run)
     if services.tree.unreadable:
         warnings.append(f"Without what cannot be read: {services.tree.troubles}.")
     warnings += await step(replies.returned_facts, services, plan.published, made)
     if plan.published is None:
         warnings += await step(similar.warnings, services.layout, manifest)
-    if nothing_added and made.fault is not None:
+    if request.extend and not made.model_contributed and made.fault is not None:
         return replies.not_extended(services, request, run, made.fault, warnings)
-    warnings += await step(index, services)
+    warnings += await step(index_facts, services)
     reply = replies.built(services, request, seconds, plan.how, warnings)
     if plan.how == "refreshed" and plan.published is not None:
         return replies.refreshed(services, reply, plan.published, plan.lost, refresh)
@@ -218,7 +231,7 @@ def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
         raise RefreshDeferred
 
 
-def index(services: Services) -> list[str]:
+def index_facts(services: Services) -> list[str]:
     """Index the facts. The index is derived, so the dossier is published even if this fails."""
     try:
         facts.index(services, check.check_unbudgeted)

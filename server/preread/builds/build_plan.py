@@ -28,7 +28,7 @@ class Plan:
     published: Published | None = None
     how: How = "built"
     # Where the published dossier's sources are now; people's facts follow them.
-    followed: SourceChanges = field(default_factory=SourceChanges)
+    source_changes: SourceChanges = field(default_factory=SourceChanges)
     # The model's facts that lost their sources: now, and since it drafted their file.
     lost: tuple[LostFact, ...] = ()
     lost_before: tuple[LostFact, ...] = ()
@@ -43,21 +43,21 @@ def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
     manifest = found.manifest if found is not None else None
     if found is None or manifest is None:
         return Plan(request, _in_order(request.extend or to_draft))
-    where = source_tracking.follow(services, manifest)
-    earlier = _earlier_drafts(request, found, manifest, where)
+    changes = source_tracking.follow(services, manifest)
+    earlier = _earlier_drafts(request, found, manifest, changes)
     extend = request.extend
     if earlier and not extend:
         extend = _files_of_deeper_level(services, request, manifest)
     if extend:
         extend = _in_order((*extend, SUMMARY))
         kept = tuple(draft for name, draft in earlier.items() if name not in extend)
-        return Plan(request, extend, kept, earlier, found, "extended", where)
+        return Plan(request, extend, kept, earlier, found, "extended", changes)
     if request.force:
-        return Plan(request, to_draft, earlier=earlier, published=found, followed=where)
+        return Plan(request, to_draft, earlier=earlier, published=found, source_changes=changes)
     # A build at a lower level does not throw away what a model has drafted.
     kept = () if to_draft else tuple(earlier.values())
     to_draft = _in_order((*to_draft, *earlier)) if to_draft else ()
-    return Plan(request, to_draft, kept, earlier, found, followed=where)
+    return Plan(request, to_draft, kept, earlier, found, source_changes=changes)
 
 
 def raises_level(request: Request, evidence: Evidence) -> bool:
@@ -74,14 +74,14 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
     manifest = found.manifest
     if manifest is None:
         raise ValueError("only a dossier with a manifest can be refreshed")
-    where = source_tracking.follow(services, manifest)
+    changes = source_tracking.follow(services, manifest)
     kept: list[Draft] = []
     lost: list[LostFact] = []
     drafted = _drafted(found, manifest)
     before = tuple(one for one in manifest.lost if one.file in drafted)
     facts = len(before)
     for draft in drafted.values():
-        now, lost_now = source_tracking.updated_draft(draft, where)
+        now, lost_now = source_tracking.updated_draft(draft, changes)
         kept.append(now)
         lost += lost_now
         facts += len(draft.facts)
@@ -96,20 +96,20 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
         {draft.name: draft for draft in kept},
         found,
         "built" if to_draft else "refreshed",
-        where,
+        changes,
         tuple(lost),
         before,
     )
 
 
 def _earlier_drafts(
-    request: Request, found: Published, manifest: Manifest, where: SourceChanges
+    request: Request, found: Published, manifest: Manifest, changes: SourceChanges
 ) -> dict[str, Draft]:
     """What is still valid of the files that a model drafted for the same ticket and scope."""
     if (request.ticket, request.scope) != (manifest.ticket, manifest.scope):
         return {}
     drafted = _drafted(found, manifest).items()
-    return {name: source_tracking.updated_draft(draft, where)[0] for name, draft in drafted}
+    return {name: source_tracking.updated_draft(draft, changes)[0] for name, draft in drafted}
 
 
 def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:

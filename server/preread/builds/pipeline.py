@@ -1,8 +1,7 @@
-"""The pipeline of a request: look up, lock, look up again, build."""
+"""The path of a request: look up, join a running build, or start one."""
 
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,7 @@ from preread.builders import locate
 from preread.builds import feature_lock, replies, staleness
 from preread.builds.build_key import build_key
 from preread.dossier import published
-from preread.errors import Cancelled, PrereadError, Unreadable
-from preread.infra import db
+from preread.errors import Cancelled, PrereadError
 from preread.layout import BY_NAME, REQUIRED
 from preread.models import LoadReply, Request
 from preread.names import feature_name
@@ -151,12 +149,7 @@ def _look_up(
         return None
     seconds = time.monotonic() - begun
     reply = replies.from_published(services, request, found.published, "cached", seconds)
-    return _with_doubt(reply, found.doubt) if found.doubt else reply
-
-
-def _with_doubt(reply: LoadReply, why: str) -> LoadReply:
-    doubt = f"It may be out of date: {why.rstrip('.')}."
-    return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
+    return replies.with_doubt(reply, found.doubt) if found.doubt else reply
 
 
 def _needs_model(services: Services, request: Request) -> bool:
@@ -170,171 +163,16 @@ async def build(services: Services, request: Request) -> LoadReply:
 
     Even with `force`, a build by another process is enough if it began after this call.
     """
-    from preread.records import live_builds  # not needed by a cached reply
+    # A cached reply needs none of these.
+    from preread.builds import locked_build, unwritable
+    from preread.records import live_builds
 
     try:
         notes = await step(git_rules.prepare, services.layout, services.settings)
-        reply = await live_builds.run(services, request, _locked_build)
+        reply = await live_builds.run(services, request, locked_build.run)
     except PrereadError as error:
-        return await _unsaved(services, request, error)
+        return await unwritable.reply(services, request, error)
     return reply.model_copy(update={"warnings": (*notes, *reply.warnings)}) if notes else reply
-
-
-async def _unsaved(services: Services, request: Request, error: PrereadError) -> LoadReply:
-    """The reply if something cannot be written: the published dossier, or one in the reply only.
-
-    The published one even if it is out of date, if there is no other. Raises any other error, and
-    this one if a published dossier was to be replaced.
-    """
-    if error.code != "E_WRITE" or request.extend:
-        raise error
-    unforced = request.model_copy(update={"force": False})
-    found = await step(cache.lookup, services, unforced, partial(build_key, services))
-    if not found.covers or found.published is None:
-        reply = await _without_publishing(services, request, error)
-        if reply is not None:
-            return reply
-    if request.force or found.published is None or found.needs == "build":
-        raise error
-    reply = replies.from_published(services, request, found.published, "cached", 0.0)
-    why = f"It, or the record of it, could not be refreshed: {error.message}"
-    if not found.covers:
-        why = f"It is out of date ({found.why}), and could not be refreshed: {error.message}"
-    more = {"code": error.code, "hint": error.hint} if not found.covers else {}
-    return reply.model_copy(update={"warnings": (*reply.warnings, why), **more})
-
-
-async def _without_publishing(
-    services: Services, request: Request, error: PrereadError
-) -> LoadReply | None:
-    """A dossier in the reply only; None if that fails, too."""
-    from preread.builds.build import without_publishing
-
-    for place in (nullcontext(), db.in_memory(services.layout)):  # no room for the index either
-        try:
-            with place:
-                return await without_publishing(services, request, error)
-        except Cancelled:
-            raise
-        except PrereadError as failure:
-            if failure.code != "E_WRITE":
-                break
-    return None
-
-
-async def _locked_build(services: Services, request: Request) -> LoadReply:
-    # A cached reply must be fast, and needs no module that builds.
-    from preread import publish
-    from preread.builds import lost_manifests
-
-    called = time.time()
-    await step(feature_lock.recover_all, services)
-    async with feature_lock.hold(services, request.feature):
-        await step(publish.recover, services, request.feature)
-        note = await step(lost_manifests.restore, services, request.feature)
-        reply = await _look_up_or_build(services, request, called)
-    return reply.model_copy(update={"warnings": (note, *reply.warnings)}) if note else reply
-
-
-async def _look_up_or_build(services: Services, request: Request, called: float) -> LoadReply:
-    """Look up again under the lock; then refresh the published dossier, or build a new one.
-
-    A refresh does not change the description, so another one is added after it.
-    """
-    stale, asked = None, request
-    if not request.extend:
-        lookup = await step(_look_again, services, request, called)
-        if (reply := await _without_build(services, request, lookup)) is not None:
-            return reply
-        asked = await step(_with_published_inputs, services, request)
-        if lookup.needs != "build" and lookup.published and lookup.published.manifest:
-            stale = lookup.published
-            # Not `auto`: a test that has failed since then is no reason to pay for another build.
-            asked = staleness.as_built(lookup.published.manifest)
-    async with feature_lock.building(services, asked):
-        await step(_hint_if_stale, services, request.feature)
-        reply = await _build_or_keep(services, request, asked, stale)
-    if stale is not None:
-        again = await step(_look_again, services, request, called)
-        if again.needs == "widen":
-            reply = await _without_build(services, request, again) or reply
-            now = await step(published.read, services.layout, request.feature)
-            if now is not None and now.texts == stale.texts:
-                return reply.model_copy(update={"state": "cached"})
-    return reply
-
-
-async def _build_or_keep(
-    services: Services, request: Request, asked: Request, stale: published.Published | None
-) -> LoadReply:
-    """The reply of a build; or the published dossier, if a refresh would cost it facts."""
-    from preread.builds.build import RefreshDeferred
-    from preread.builds.build import build as make
-
-    try:
-        return await make(services, asked, stale)
-    except RefreshDeferred:
-        if stale is None:
-            raise
-        reply = await step(replies.from_published, services, request, stale, "cached", 0.0)
-        return _with_doubt(reply, services.tree.troubles)
-
-
-def _hint_if_stale(services: Services, feature: str) -> None:
-    """Tell the gates that the published dossier is stale: the build may fail or be killed."""
-    found = published.read(services.layout, feature)
-    if found is not None and found.manifest is not None:
-        staleness.hint(services, feature, found.manifest)
-
-
-def _with_published_inputs(services: Services, request: Request) -> Request:
-    """The request, with the published dossier's ticket, description and scope where it names none.
-
-    An omitted input matches any dossier, so a build that refreshes one, or that is for another
-    description, must not lose its requirements. `force` starts from scratch.
-    """
-    found = published.read(services.layout, request.feature)
-    if request.force or found is None or found.manifest is None:
-        return request
-    manifest = found.manifest
-    inputs = {
-        "ticket": manifest.ticket,
-        "description": manifest.description,
-        "scope": manifest.scope,
-    }
-    if request.ticket not in {"", manifest.ticket} or request.scope not in {"", manifest.scope}:
-        return request
-    return request.model_copy(
-        update={key: value for key, value in inputs.items() if not getattr(request, key)}
-    )
-
-
-def _look_again(services: Services, request: Request, called: float) -> cache.Lookup:
-    """Look up under the lock: another process may have built the dossier in the meantime.
-
-    With `force`, a build that began after this call is enough.
-    """
-    run = published.recorded(services.layout, request.feature)
-    # A start in the future means that the clock was set back.
-    if not request.force or (run is not None and called <= run.started <= time.time()):
-        request = request.model_copy(update={"force": False})
-    return cache.lookup(services, request, partial(build_key, services))
-
-
-async def _without_build(
-    services: Services, request: Request, lookup: cache.Lookup
-) -> LoadReply | None:
-    """The reply without a build, if there is one. For another description, facts are added."""
-    if lookup.published is None:
-        return None
-    if lookup.needs == "widen":
-        from preread.builds.widening import widen
-
-        unforced = request.model_copy(update={"force": False})
-        return await widen(services, unforced, lookup.published)
-    if not lookup.covers or not await step(staleness.is_current, services, lookup):
-        return None
-    return replies.from_published(services, request, lookup.published, "joined", 0.0)
 
 
 async def _confirm_spending(

@@ -1,14 +1,13 @@
 """Replies of `load` and `extend`: the dossier itself, its counts, and what to do next."""
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import get_args
 
 from preread import inputs
+from preread.builds import recording
 from preread.builds.assembly import Assembled
-from preread.dossier import fact_history, fact_text, markdown, published
-from preread.dossier.published import Published, RunRecord
-from preread.dossier.source_tracking import SourceChanges
+from preread.dossier import build_records, fact_history, fact_text, markdown, published
+from preread.dossier.build_records import BuildRecord
+from preread.dossier.published import Published
 from preread.errors import PrereadError, Unreadable
 from preread.infra.plural import counted
 from preread.layout import BY_NAME
@@ -19,10 +18,8 @@ from preread.models import (
     LoadReply,
     LostFact,
     Manifest,
-    Outcome,
     Refresh,
     Request,
-    State,
     Stats,
 )
 from preread.records import spending
@@ -60,55 +57,6 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
     return "\n\n".join(parts), tuple(cut)
 
 
-def counts(checked: Checked) -> dict[str, int]:
-    """The number of facts, in total and by state, and their estimated tokens."""
-    states = [verdict.state for verdict in checked.verdicts]
-    by_state = {state: states.count(state) for state in get_args(State)}
-    tokens = sum(fact_text.tokens(markdown.render(draft)) for draft in checked.drafts)
-    return {"facts": len(states), "tokens": tokens, **by_state}
-
-
-def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: float) -> RunRecord:
-    """The record of a build: times, counts, and what was dropped and why. It is not committed."""
-    finished = time.time()
-    stats = Stats(
-        **counts(checked),
-        dropped=checked.dropped,
-        cut=checked.cut,
-        seconds=round(finished - started, 3),
-        turns=outcome.turns,
-        cost_usd=round(outcome.cost_usd or 0.0, 6),
-    )
-    return RunRecord(
-        started=started,
-        finished=finished,
-        builder=manifest.builder,
-        level=manifest.level,
-        status=manifest.status,
-        reason=manifest.fault.reason if manifest.fault else "",
-        stats=stats,
-        outcome=outcome,
-        problems=tuple(str(problem) for problem in checked.problems[:100]),
-    )
-
-
-def refresh(followed: SourceChanges, lost: Sequence[LostFact]) -> Refresh:
-    """The results of a refresh, for the reply and the run record."""
-    changed = tuple(f"{one.file}: {one.text}" for one in lost if one.is_changed)
-    gone = tuple(f"{one.file}: {one.text}" for one in lost if not one.is_changed)
-    return Refresh(moved=len(followed.moved), changed=changed, gone=gone)
-
-
-def refreshed_record(earlier: RunRecord | None, run: RunRecord, found: Refresh) -> RunRecord:
-    """The record of the last build after a refresh: new counts, and what the build took."""
-    news = {"refresh": found} if found.moved or found.changed or found.gone else {}
-    if earlier is None:
-        return run.model_copy(update=news)
-    cost = {name: getattr(earlier.stats, name) for name in ("turns", "cost_usd", "seconds")}
-    now = {"stats": run.stats.model_copy(update=cost), "problems": run.problems}
-    return earlier.model_copy(update=now | news)
-
-
 def refreshed(
     services: Services,
     reply: LoadReply,
@@ -127,6 +75,12 @@ def refreshed(
         facts = "1 fact is" if len(lost) == 1 else f"{len(lost)} facts are"
         warnings.append(f"{facts} gone, because the cited lines changed: {shown}")
     return reply.model_copy(update={"warnings": tuple(warnings)})
+
+
+def with_doubt(reply: LoadReply, why: str) -> LoadReply:
+    """The reply, with a warning that the dossier may be out of date."""
+    doubt = f"It may be out of date: {why.rstrip('.')}."
+    return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
 
 
 def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -174,7 +128,7 @@ def built(
 
 
 def not_extended(
-    services: Services, request: Request, run: RunRecord, fault: Fault, warnings: Iterable[str]
+    services: Services, request: Request, run: BuildRecord, fault: Fault, warnings: Iterable[str]
 ) -> LoadReply:
     """The reply when nothing could be added to a dossier, which is unchanged."""
     reply = built(services, request, run.stats.seconds, "cached", warnings)
@@ -206,7 +160,7 @@ def unsaved(
         warnings=(why, *shortened),
         next="Read it now. " + RETRY,
         stats=Stats(
-            **counts(checked),
+            **recording.counts(checked),
             dropped=checked.dropped,
             cut=checked.cut,
             seconds=round(seconds, 3),
@@ -223,24 +177,17 @@ def from_published(
     """The reply for a published dossier."""
     layout, manifest = services.layout, found.manifest or Manifest(feature=request.feature)
     text, cut = inline(found.texts, services.settings.inline_tokens)
-    run = published.recorded(layout, request.feature)
+    run = build_records.read(layout, request.feature)
     stats = run.stats if run is not None else _counted(found)
     path = layout.relative(layout.dossier(request.feature)) + "/"
     fault = manifest.fault or Fault(code="", reason="")
-    warnings = [f"{name} is longer than a reply may be; read {path}{name}." for name in cut]
-    warnings += _fallback_warnings(manifest, fault)
-    if run is not None and run.stats.facts == 0:
-        warnings.append(
-            f"Nothing in this project is about {request.feature}; say more in `description`."
-        )
-    elif manifest.thin:
-        warnings.append(
-            f"The project says next to nothing about {request.feature}: "
-            "the dossier has what is nearest and how tests are written here. "
-            "If it is known by other words, say more in `description`."
-        )
-    warnings += _unverified_warnings(found, manifest)
-    warnings += filter(None, [inputs.knowledge_warning(layout)])
+    warnings = [
+        *(f"{name} is longer than a reply may be; read {path}{name}." for name in cut),
+        *_fallback_warnings(manifest, fault),
+        *_thin_warnings(request.feature, manifest, run),
+        *_unverified_warnings(found, manifest),
+        *filter(None, [inputs.knowledge_warning(layout)]),
+    ]
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
     return LoadReply(
@@ -276,6 +223,18 @@ def _fallback_warnings(manifest: Manifest, fault: Fault) -> Iterator[str]:
         yield f"An earlier draft is used for {names}, as far as it is still valid: {fault.reason}."
     if static:
         yield f"The static builder wrote {', '.join(static)}: {fault.reason}."
+
+
+def _thin_warnings(feature: str, manifest: Manifest, run: BuildRecord | None) -> Iterator[str]:
+    """A warning if the project says nothing, or next to nothing, about the feature."""
+    if run is not None and run.stats.facts == 0:
+        yield f"Nothing in this project is about {feature}; say more in `description`."
+    elif manifest.thin:
+        yield (
+            f"The project says next to nothing about {feature}: "
+            "the dossier has what is nearest and how tests are written here. "
+            "If it is known by other words, say more in `description`."
+        )
 
 
 def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:

@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from preread import inputs
 from preread.builds import refreshing, staleness
+from preread.builds.file_events import Batches, has_other_folders
 from preread.dossier import published, sources
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
@@ -22,9 +22,7 @@ from preread.project.globs import glob_pattern
 from preread.records import stale_hints
 from preread.services import Services
 
-STEP, DEBOUNCE, TURN = 100, 600, 500  # milliseconds: quiet time, longest batch, one wait
 MANY = 1_000  # changed files; then everything is looked up
-CHECKOUT_SECONDS = 10.0  # how long to wait for git to finish a checkout
 # Events can get lost when the queue is full or while the machine sleeps.
 EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
 # The queue can only be full after events that did arrive. So once nothing changes any more after
@@ -104,7 +102,7 @@ class Watcher:
 
     def _watch_folders(self, folders: set[str]) -> None:
         """Watch these folders until others have to be watched."""
-        batches = _Batches(folders, self.stop)
+        batches = Batches(folders, self.stop)
         pause = self._check_all()  # for what changed before the watches were in place
         last = checked_at = time.time()
         due = EVERYTHING_SECONDS
@@ -123,7 +121,7 @@ class Watcher:
             else:
                 self.check(batch)
                 due = pause
-            if _has_other_folders(batch, folders) and self._folders() != folders:
+            if has_other_folders(batch, folders) and self._folders() != folders:
                 return
             last = time.time()
 
@@ -273,50 +271,6 @@ class _Depends:
         if self._paths & changed:
             return True
         return any(pattern.fullmatch(path) for pattern in self._patterns for path in changed)
-
-
-def _has_other_folders(batch: Iterable[str], folders: set[str]) -> bool:
-    """Whether a folder appeared or vanished. One that vanished is only known by its path."""
-    return any(
-        path in folders or os.path.isdir(path)  # noqa: PTH112
-        for path in batch
-    )
-
-
-class _Batches:
-    """The paths that changed, batch by batch; an empty batch each TURN in which none did."""
-
-    def __init__(self, folders: set[str], stop: threading.Event) -> None:
-        from watchfiles import watch
-
-        self._found = watch(
-            *folders, watch_filter=None, debounce=DEBOUNCE, step=STEP, rust_timeout=TURN,
-            yield_on_timeout=True, stop_event=stop, recursive=False,
-        )  # fmt: skip
-        self._first: set[str] | None = self._next()  # now the watches are in place
-
-    def _next(self) -> set[str] | None:
-        found = next(self._found, None)
-        return None if found is None else {path for _, path in found}
-
-    def __iter__(self) -> Iterator[set[str]]:
-        batch = self._first
-        while batch is not None:
-            yield batch
-            batch = self._next()
-
-    def rest_of_checkout(self, root: Path) -> set[str]:
-        """Further changes until git has finished its current command."""
-        lock, found = root / ".git" / "index.lock", set[str]()
-        end = time.monotonic() + CHECKOUT_SECONDS
-        is_busy = lock.exists()
-        while is_busy and time.monotonic() < end:
-            is_busy = lock.exists()  # reads one more batch after git has removed it
-            batch = self._next()
-            if batch is None:
-                break
-            found |= batch
-        return found
 
 
 def described(news: News) -> Iterator[str]:

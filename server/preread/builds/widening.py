@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from preread import cache, check, publish
 from preread.builders import static
-from preread.builds import build, replies
+from preread.builds import build, recording, replies
 from preread.builds.build_plan import SUMMARY, Plan
-from preread.dossier import fact_text, markdown, published
+from preread.dossier import build_records, fact_text, markdown, published
 from preread.dossier.published import Published
 from preread.evidence.collect import collect_novel
 from preread.infra import atomic
@@ -70,12 +70,12 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
         # With the name alone the feature was hardly found, so little of the map would remain.
         kept = tuple(draft for name, draft in drafts.items() if name in manifest.drafted)
         plan = Plan(asked, kept=kept, published=found, how="extended")
-        return await build.make(services, plan, everything, begun)
+        return await build.draft_and_publish(services, plan, everything, begun)
     widened = await step(_widened, services, asked, manifest, drafts, everything, about)
     await step(_publish, services, found, widened)
     warnings = []
     if widened.added:
-        warnings = [_warning(widened), *await step(build.index, services)]
+        warnings = [_warning(widened), *await step(build.index_facts, services)]
         await step(_update_record, services, asked.feature)
     now = await step(published.read, services.layout, asked.feature)
     how: How = "extended" if widened.added else "cached"
@@ -249,12 +249,12 @@ def _publish(services: Services, found: Published, widened: _Widened) -> None:
 def _update_record(services: Services, feature: str) -> None:
     """Update the counts of facts in the record of the last build."""
     run, found = (
-        published.recorded(services.layout, feature),
+        build_records.read(services.layout, feature),
         published.read(services.layout, feature),
     )
     if run is None or found is None:
         return
     drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
-    counted = replies.counts(check.check_unbudgeted(services, feature, drafts))
+    counted = recording.counts(check.check_unbudgeted(services, feature, drafts))
     stats = run.stats.model_copy(update=counted)
-    published.record(services.layout, feature, run.model_copy(update={"stats": stats}))
+    build_records.write(services.layout, feature, run.model_copy(update={"stats": stats}))

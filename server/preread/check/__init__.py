@@ -2,7 +2,7 @@
 
 from preread.check.check import check, check_unbudgeted
 from preread.check.checker import CONFIDENCE
-from preread.check.drafts import People, read_staged, with_user_facts
+from preread.check.drafts import People, read_staged, with_peoples_facts
 from preread.check.lookups import only_said
 
 __all__ = [
@@ -12,5 +12,5 @@ __all__ = [
     "check_unbudgeted",
     "only_said",
     "read_staged",
-    "with_user_facts",
+    "with_peoples_facts",
 ]

@@ -72,7 +72,7 @@ class People(NamedTuple):
     sought: dict[str, SpanMark]  # what was at cited lines that are gone, as in `Manifest.sought`
 
 
-def with_user_facts(
+def with_peoples_facts(
     services: Services, feature: str, drafts: Iterable[Draft], found: SourceChanges
 ) -> tuple[tuple[Draft, ...], People]:
     """Add the facts that people wrote into the published files, with their current sources.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from preread.dossier import fact_text, markdown, published, sources
+from preread.dossier import cited_commits, fact_text, markdown, published, source_paths, sources
 from preread.dossier.basenames import FILE_KINDS
 from preread.dossier.sources import Ref, SourceError, Span
 from preread.errors import PrereadError
@@ -119,7 +119,7 @@ class Lookups:
     def read_commits(self, texts: Iterable[str]) -> None:
         """Read the commits among these sources at once."""
         refs = (sources.parse(text) for text in texts if text.startswith("commit:"))
-        sources.read_commits([ref.name for ref in refs if ref is not None], self.services.tree)
+        cited_commits.read([ref.name for ref in refs if ref is not None], self.services.tree)
 
     def _look_up(self, text: str) -> Span:
         ref = sources.parse(text)
@@ -158,7 +158,7 @@ class Lookups:
 
     def _is_own(self, path: str) -> bool:
         if path not in self.own:
-            self.own[path] = sources.is_own(path, self.services.tree)
+            self.own[path] = source_paths.is_own(path, self.services.tree)
         return self.own[path]
 
     def _is_private(self, path: str) -> bool:

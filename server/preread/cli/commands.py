@@ -1,125 +1,23 @@
-"""The commands, generated from the registry: parse arguments, run an operation, print its reply."""
+"""The commands, generated from the registry: parse a command line, run its operation."""
 
 import difflib
 import os
 import sys
-import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
 
 import click
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 
 from preread import __version__
 from preread.cli import terminal, views
+from preread.cli.arguments import Call, command, request_of
 from preread.cli.builds import builds
 from preread.cli.help import described
-from preread.errors import CODES, FAILED, PrereadError
+from preread.cli.output import exit_status, print_out
 from preread.models import Model
 from preread.operations import ALIASES, COMMANDS, REGISTRY, operation
 from preread.operations.registry import Operation, services_of
-
-TYPES = {str: click.STRING, int: click.INT, float: click.FLOAT}
-
-
-# -- arguments
-
-
-@dataclass(frozen=True)
-class Call:
-    """A parsed command line."""
-
-    operation: Operation
-    values: Mapping[str, Any]
-    project: str
-    as_json: bool
-
-
-def option_type(annotation: object) -> click.ParamType[Any]:
-    """The option type for a field; `X | None` is an optional X."""
-    if get_origin(annotation) in {Union, types.UnionType}:
-        annotation = next(part for part in get_args(annotation) if part is not type(None))
-    if get_origin(annotation) is Literal:
-        return click.Choice(get_args(annotation))
-    if get_origin(annotation) is tuple:
-        annotation = get_args(annotation)[0]
-    return next(found for python, found in TYPES.items() if annotation is python)
-
-
-def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
-    """The argument or option for one field of the operation's request."""
-    complete = _features if name == "feature" else None
-    if name in of.positional:
-        many = -1 if get_origin(about.annotation) is tuple else 1
-        type_, required = option_type(about.annotation), about.is_required()
-        return click.Argument(
-            [name], type=type_, required=required, nargs=many, shell_complete=complete
-        )
-    flag = f"--{name.strip('_').replace('_', '-')}"  # the field `for_` is `--for`
-    if about.annotation is bool:
-        return click.Option([flag, name], is_flag=True, help=about.description)
-    # Written as click would: click does not know the default, because omitted options are not sent.
-    default = "" if about.default in (None, (), "") else f"  [default: {about.default}]"
-    return click.Option(
-        [flag, name],
-        type=option_type(about.annotation),
-        required=about.is_required(),
-        default=None,
-        multiple=get_origin(about.annotation) is tuple,
-        help=f"{about.description}{default}",
-        shell_complete=complete,
-    )
-
-
-def _features(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The features with a dossier, for a shell that completes their names."""
-    from preread.dossier import published
-
-    try:
-        layout = services_of(Path(ctx.params.get("project") or "."), os.environ).layout
-        names = published.features(layout)
-    except PrereadError:
-        return []  # a shell has no place to show an error
-    return [name for name in names if name.startswith(incomplete)]
-
-
-PROJECT = click.Option(
-    ["--project"], metavar="DIR", default=".", help="The project; default: the current folder."
-)
-JSON = click.Option(
-    ["--json", "as_json"], is_flag=True, help="Print the reply, or the error, as JSON on stdout."
-)
-
-
-class Command(click.Command):
-    """A command that reads `-login` as a (bad) feature name, not as a bundle of options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        known = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}
-        long_options = {arg.partition("=")[0] for arg in args if arg.startswith("--")}
-        ctx.ignore_unknown_options = long_options <= known | {"--"}
-        return super().parse_args(ctx, args)
-
-
-def command(of: Operation) -> click.Command:
-    """The command of one operation; invoking it returns a Call that has yet to be run."""
-
-    def parsed(project: str, as_json: bool, **values: object) -> Call:
-        return Call(of, {k: v for k, v in values.items() if v is not None}, project, as_json)
-
-    fields = of.request.model_fields
-    arguments = [parameter(of, name, fields[name]) for name in of.positional]
-    options = [parameter(of, n, about) for n, about in fields.items() if n not in of.positional]
-    return Command(
-        of.command.rpartition(" ")[2],
-        callback=parsed,
-        params=[*arguments, *options, PROJECT, JSON],
-        **described(of.doc, of.example),
-    )
 
 
 @click.group(
@@ -269,20 +167,6 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-def request_of(call: Call) -> Model:
-    try:
-        return call.operation.request.model_validate(call.values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise PrereadError(
-            "E_USAGE", f"`{name}`: {first['msg']}.", f"See preread {call.operation.command} --help."
-        ) from error
-
-
-# -- output
-
-
 def execute(call: Call, environ: Mapping[str, str]) -> int:
     """Run one call and print its reply; returns the exit status. Raises PrereadError."""
     reply = run(call.operation, request_of(call), Path(call.project), environ)
@@ -303,43 +187,3 @@ def run(operation: Operation, request: Model, start: Path, environ: Mapping[str,
     from preread.cli import foreground
 
     return foreground.run(operation, request, start, environ)
-
-
-def exit_status(reply: Model) -> int:
-    """The exit status of a reply: its error code's; FAILED if it is not `ok` or not complete."""
-    code = getattr(reply, "code", None)
-    if code in CODES and getattr(reply, "status", "error") == "error":
-        return CODES[code].exit
-    is_whole = getattr(reply, "status", "") != "incomplete"
-    return 0 if getattr(reply, "ok", True) and is_whole else FAILED
-
-
-def print_out(text: str) -> None:
-    """Print on stdout and flush. Raises BrokenPipeError, and E_WRITE when writing fails."""
-    try:
-        click.echo(text)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        message = f"Standard output cannot be written: {error.strerror}."
-        raise PrereadError("E_WRITE", message) from error
-
-
-def print_error(error: PrereadError, *, in_json: bool) -> None:
-    """Report an expected failure: on stdout as JSON for programs, on stderr for people."""
-    if in_json:
-        fields = {
-            "code": error.code,
-            "message": error.message,
-            "hint": error.hint,
-            "details": error.details,
-        }
-        print_out(terminal.as_json({"status": "error", **fields}))
-        return
-    on_terminal = terminal.is_terminal(sys.stderr) and not os.environ.get("NO_COLOR")
-    mark = click.style("error:", fg="red", bold=True) if on_terminal else "error:"
-    click.echo(f"{mark} {terminal.clean(f'{error.code}: {error.message}')}", err=True)
-    if error.hint:
-        click.echo(terminal.clean(views.as_options(error.hint)), err=True)

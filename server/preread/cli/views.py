@@ -20,7 +20,7 @@ from preread.gates import fence
 from preread.infra.plural import counted
 
 if TYPE_CHECKING:
-    from preread.dossier.published import RunRecord
+    from preread.dossier.build_records import BuildRecord
     from preread.models import LoadReply, Model
     from preread.operations.check import CheckReply
     from preread.operations.cited import CitedFact
@@ -145,7 +145,7 @@ def status(reply: "StatusReply") -> Iterator[Block]:
         yield f"spent: {dollars(reply.spent.today)} today, {month}{unknown}"
 
 
-def _last_run(run: "RunRecord") -> Iterator[Block]:
+def _last_run(run: "BuildRecord") -> Iterator[Block]:
     """How the last build went: who drafted it, what it took, and what did not check out."""
     outcome, stats = run.outcome, run.stats
     counts = f"{counted(stats.facts, 'fact')}, {stats.dropped} dropped, {stats.cut} cut"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from preread.dossier import sources
+from preread.dossier import source_paths, sources
 from preread.dossier.sources import Ref
 from preread.models import Fact
 
@@ -51,9 +51,9 @@ def anchored(
     ref = sources.parse(base) if base else None
     path = own = ref.path if ref is not None else ""
     for match in ANCHOR.finditer(text):
-        written = match["path"] or (sources.quoted_path(path) if path else "")
+        written = match["path"] or (source_paths.quoted_path(path) if path else "")
         ref = sources.parse(f"{written}:{match['start']}-{match['end'] or match['start']}")
-        if ref is None or not (written.startswith("<") or sources.is_path_shaped(ref.path)):
+        if ref is None or not (written.startswith("<") or source_paths.is_path_shaped(ref.path)):
             continue
         ref = expand(ref, written) if match["path"] else ref
         path = own or ref.path  # without a section's source, a line belongs to the last path

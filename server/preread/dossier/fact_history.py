@@ -4,17 +4,16 @@ Each line is an `Event` with the facts that it added, removed, moved or changed;
 the facts at any time. People's edits between two publishes are an event of their own.
 """
 
-import difflib
 import json
-import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
 from preread.dossier import fact_text, markdown, sources
+from preread.dossier.fact_changes import Change, Facts, Known, compare
 from preread.dossier.published import Published
 from preread.dossier.sources import SourceError
 from preread.errors import PrereadError
@@ -27,28 +26,7 @@ from preread.project.tree import Tree
 from preread.services import Services
 
 MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
-ALIKE = 0.6  # two texts on the same lines with at least this similarity are one changed fact
 EDITED, UNKNOWN = "edited", "published before its history was kept"
-_LINES = re.compile(r":\d+(?:-\d+)?")
-Kind = Literal["added", "removed", "moved", "changed"]
-
-
-class Known(Model):
-    """A fact at a point in time."""
-
-    id: str
-    file: str
-    text: str
-    sources: tuple[str, ...]
-
-
-class Change(Model):
-    """A change of one fact."""
-
-    kind: Kind
-    now: Known | None = Field(None, description="None if it was removed.")
-    was: Known | None = Field(None, description="None if it was added.")
-    why: str = ""
 
 
 class Event(Model):
@@ -61,9 +39,6 @@ class Event(Model):
     commit: str = Field("", description="The commit that was checked out.")
     why: str = Field("", description="Why the dossier was stale before.")
     changes: tuple[Change, ...] = ()
-
-
-Facts = dict[tuple[str, str], Known]  # by file and id
 
 
 def facts_in(texts: Mapping[str, str], feature: str) -> Facts:
@@ -247,52 +222,6 @@ class _Reasons:
         except SourceError:
             return f"{source} is gone"
         return "" if is_same else f"{source} changed"
-
-
-# -- comparing two versions
-
-
-def compare(before: Facts, after: Facts) -> list[Change]:
-    """The differences between two versions, in the order of `after`."""
-    found = [
-        Change(kind="moved", now=after[key], was=one)
-        for key, one in before.items()
-        if key in after and after[key].sources != one.sources
-    ]
-    old = [one for key, one in before.items() if key not in after]
-    new = [one for key, one in after.items() if key not in before]
-    for kind, is_pair in _PAIRS:
-        for was in list(old):
-            now = next((one for one in new if is_pair(was, one)), None)
-            if now is not None:
-                old.remove(was)
-                new.remove(now)
-                found.append(Change(kind=kind, now=now, was=was))
-    found += [Change(kind="added", now=one) for one in new]
-    return [*found, *(Change(kind="removed", was=one) for one in old)]
-
-
-def _has_moved(was: Known, now: Known) -> bool:
-    """Whether only the lines in a fact's text differ, or its file."""
-    return _LINES.sub(":", was.text) == _LINES.sub(":", now.text)
-
-
-def _has_changed(was: Known, now: Known) -> bool:
-    if was.file != now.file or not _paths(was) & _paths(now):
-        return False
-    matcher = difflib.SequenceMatcher(None, was.text, now.text, autojunk=False)
-    return matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
-
-
-def _paths(one: Known) -> set[str]:
-    refs = (sources.parse(source) for source in one.sources)
-    return {ref.path or ref.name for ref in refs if ref is not None}
-
-
-_PAIRS: tuple[tuple[Kind, Callable[[Known, Known], bool]], ...] = (
-    ("moved", _has_moved),
-    ("changed", _has_changed),
-)
 
 
 def lineage(past: Iterable[Event], fact: Known) -> Iterator[tuple[Event, Change]]:

@@ -19,31 +19,45 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     before = markdown.parse(draft.name, draft.feature, old)[0]
     pairs = _pairs(before, draft)
     lines: Lines = {number: [line] for number, line in enumerate(old.split("\n"), 1)}
-    bases = {id(fact): section.source for _, section, fact in markdown.all_facts([draft])}
-    added: list[Section] = []
-    for _, _, fact in markdown.all_facts([before]):
-        now = pairs.get(fact.line)
-        lines[fact.line] = [] if now is None else lines[fact.line]
-        if now is not None and (now.text, now.sources) != (fact.text, fact.sources):
-            lines[fact.line] = [_bullet(now, bases[id(now)])]
+    _update_facts(before, draft, pairs, lines)
     for number in _dropped_fences(before, draft, keep):
         lines[number] = []
     _move_headings(before, draft, pairs, lines)
-    matched = {id(fact) for fact in pairs.values()}
-    for section in draft.sections:
-        new = tuple(item for item in section.items if _is_new(item, before, matched))
-        place = _end_of(before, section, pairs)
-        if place is None and new:
-            added.append(replace(section, items=new))
-        elif place is not None:
-            facts = [item for item in new if isinstance(item, Fact)]
-            lines[place] += [_bullet(fact, section.source) for fact in facts]
+    added = _add_items(before, draft, pairs, lines)
     _drop_empty_sections(before, lines)
     text = "\n".join(line for number in sorted(lines) for line in lines[number])
     if added:
-        rest = markdown.render(replace(draft, sections=tuple(added))).split("\n", 1)[1]
+        rest = markdown.render(replace(draft, sections=added)).split("\n", 1)[1]
         text = text.rstrip("\n") + "\n" + rest
     return _with_full_paths(text, draft)
+
+
+def _update_facts(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
+    """Rewrite the lines of facts that changed, and remove those of facts that are gone."""
+    bases = {id(fact): section.source for _, section, fact in markdown.all_facts([draft])}
+    for _, _, fact in markdown.all_facts([before]):
+        now = pairs.get(fact.line)
+        if now is None:
+            lines[fact.line] = []
+        elif (now.text, now.sources) != (fact.text, fact.sources):
+            lines[fact.line] = [_bullet(now, bases[id(now)])]
+
+
+def _add_items(
+    before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines
+) -> tuple[Section, ...]:
+    """Add the new facts at the ends of their sections; returns what needs a new section."""
+    matched = {id(fact) for fact in pairs.values()}
+    added: list[Section] = []
+    for section in draft.sections:
+        new = tuple(item for item in section.items if _is_new(item, before, matched))
+        place = _end_of(before, section, pairs)
+        if place is not None:
+            facts = [item for item in new if isinstance(item, Fact)]
+            lines[place] += [_bullet(fact, section.source) for fact in facts]
+        elif new:
+            added.append(replace(section, items=new))
+    return tuple(added)
 
 
 def _bullet(fact: Fact, base: str = "") -> str:

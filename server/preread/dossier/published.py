@@ -1,4 +1,4 @@
-"""Read a published dossier consistently, even while another process publishes it; run records."""
+"""Read a published dossier consistently, even while another process publishes it."""
 
 import hashlib
 import json
@@ -7,22 +7,20 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import ValidationError
 
 from preread.dossier import basenames, markdown
-from preread.errors import Unreadable
 from preread.gates.feature_names import is_feature
-from preread.infra import atomic, merged_json
+from preread.infra import merged_json
 from preread.infra.reading import names_in, plain_bytes, read_errors
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout
-from preread.models import Manifest, Model, Outcome, Refresh, Stats
+from preread.models import Manifest, Model
 
 SCHEMA = 1
 MAX_READS = 50
 PAUSE = 0.01  # seconds between reads; longer than any file system's time stamp resolution
-MAX_PROBLEMS, MAX_PROBLEM = 50, 300  # in a run record; characters of each
 # A staging folder is complete when its name has this suffix and it contains this file. A builder
 # could write the file, but cannot rename its folder.
 READY, MARK = ".ready", "ready.json"
@@ -47,25 +45,6 @@ class Ready(Model):
     def remove(self) -> tuple[str, ...]:
         """The published files that the new dossier no longer has."""
         return tuple(sorted(self.before.keys() - self.manifest.files.keys()))
-
-
-def _bounded(problems: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(problem[:MAX_PROBLEM] for problem in problems[:MAX_PROBLEMS])
-
-
-class RunRecord(Model):
-    """How the last build of a feature went. Times are in epoch seconds."""
-
-    started: float = 0.0
-    finished: float = 0.0
-    builder: str = ""
-    level: str = ""
-    status: str = ""
-    reason: str = ""
-    stats: Stats = Stats()
-    outcome: Outcome = Outcome()
-    problems: Annotated[tuple[str, ...], AfterValidator(_bounded)] = ()
-    refresh: Refresh | None = None  # the last one since that build
 
 
 def digest(data: bytes) -> str:
@@ -273,20 +252,6 @@ def _has_dossier(folder: str) -> bool:
     if os.path.islink(folder):  # noqa: PTH114
         return False
     return any(os.path.isfile(f"{folder}/{name}") for name in (MANIFEST, *BY_NAME))  # noqa: PTH113
-
-
-def recorded(layout: Layout, feature: str) -> RunRecord | None:
-    """How the last build of a feature went; None without a readable record."""
-    try:
-        data = plain_bytes(layout.run_record(feature))
-        return RunRecord.model_validate_json(data) if data is not None else None
-    except (ValidationError, Unreadable):
-        return None
-
-
-def record(layout: Layout, feature: str, run: RunRecord) -> None:
-    """Write the run record, replacing the last build's. Raises E_WRITE."""
-    atomic.write(layout.run_record(feature), json_bytes(run.model_dump(mode="json")))
 
 
 def json_bytes(value: dict[str, Any]) -> bytes:

@@ -1,13 +1,10 @@
 """Find cited lines again after their file changed or was renamed, or their definition moved."""
 
-import hashlib
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate, chain, combinations, pairwise, starmap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from preread.dossier import fact_text, sources
+from preread.dossier import sources
+from preread.dossier.compact_file import CompactFile, Place, symbol_path
 from preread.dossier.sources import Ref, SourceError
 from preread.models import SpanMark
 from preread.project.renames import Renames
@@ -17,19 +14,6 @@ from preread.project.tree import Tree
 # neighbours and another symbol, is more likely not the one that was cited.
 DISTINCTIVE = 24
 MAX_SEARCHED = 5_000  # files read to find a definition that moved to another file
-MAX_COMMENTS = 6  # comments that were added at the ends of the cited lines
-# Lines above a definition that start like this belong to it, such as its documentation.
-ABOVE_DEFINITION = ("//", "/*", "*", "#", "--", "@")
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A run of lines, 1-based and inclusive, that has the marked text."""
-
-    path: str
-    start: int
-    end: int
-    mark: SpanMark
 
 
 class Relocator:
@@ -37,7 +21,7 @@ class Relocator:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._texts: dict[str, _CompactFile] = {}
+        self._texts: dict[str, CompactFile] = {}
         self._renames = Renames(tree)
 
     def mark(self, ref: Ref) -> SpanMark | None:
@@ -112,12 +96,12 @@ class Relocator:
         outline = self.tree.outline(path)
         defined = {(one.container, one.name) for one in outline.symbols}
         defined |= {(one.group, one.name) for one in outline.tests}
-        return marked.symbol in {_symbol_path(*one) for one in defined}
+        return marked.symbol in {symbol_path(*one) for one in defined}
 
-    def _text(self, path: str) -> "_CompactFile":
+    def _text(self, path: str) -> CompactFile:
         if path not in self._texts:
             self.tree.check()
-            self._texts[path] = _CompactFile(self.tree, path)
+            self._texts[path] = CompactFile(self.tree, path)
         return self._texts[path]
 
     def _is_in_place(self, ref: Ref, marked: SpanMark) -> bool:
@@ -127,7 +111,7 @@ class Relocator:
             return False
         return bool(marked.symbol) or marked.copies == 1 or here.before == marked.before
 
-    def _in_file(self, path: str, marked: SpanMark, digest: str) -> _Place | None:
+    def _in_file(self, path: str, marked: SpanMark, digest: str) -> Place | None:
         """The place of the marked text, else of that text with comments at its lines' ends."""
         text = self._text(path)
         for places in (text.places(marked), text.places_before_comments(marked)):
@@ -137,7 +121,7 @@ class Relocator:
                 return chosen
         return None
 
-    def _elsewhere(self, path: str, marked: SpanMark) -> _Place | None:
+    def _elsewhere(self, path: str, marked: SpanMark) -> Place | None:
         """The place in the renamed file, else the only convincing place in any other file.
 
         While the file still defines the symbol, the same text elsewhere is a copy: nothing moved.
@@ -175,11 +159,11 @@ class Relocator:
 
 
 def _closest(
-    places: list[_Place], marked: SpanMark, is_exact: Callable[[_Place], bool] | None = None
-) -> _Place | None:
+    places: list[Place], marked: SpanMark, is_exact: Callable[[Place], bool] | None = None
+) -> Place | None:
     """The place that matches the mark best; None when several match it equally well."""
     left = places
-    tests: list[Callable[[_Place], bool]] = [
+    tests: list[Callable[[Place], bool]] = [
         lambda place: place.mark.symbol == marked.symbol,
         lambda place: _name(place.mark) == _name(marked),  # its container was renamed
         lambda place: _neighbours(place, marked) == 2,
@@ -193,7 +177,7 @@ def _closest(
     return places[marked.ordinal - 1] if len(places) == marked.copies > 1 else None
 
 
-def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
+def _is_same(place: Place, places: list[Place], marked: SpanMark) -> bool:
     """Whether an equal text is the one that was cited rather than another copy of it."""
     neighbours = _neighbours(place, marked)
     in_symbol = place.mark.symbol == marked.symbol
@@ -205,7 +189,7 @@ def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
     return is_distinctive and (neighbours == 1 or len(places) == marked.copies == 1)
 
 
-def _is_moved(place: _Place, marked: SpanMark, *, is_kept: bool) -> bool:
+def _is_moved(place: Place, marked: SpanMark, *, is_kept: bool) -> bool:
     """Whether an equal text in another file is the one that was cited.
 
     `is_kept`: the cited file still exists, perhaps under another name, so text outside of symbols
@@ -220,143 +204,6 @@ def _name(mark: SpanMark) -> str:
     return mark.symbol.rpartition(".")[2]
 
 
-def _neighbours(place: _Place, marked: SpanMark) -> int:
+def _neighbours(place: Place, marked: SpanMark) -> int:
     """How many of the two neighbouring lines, before and after, are unchanged."""
     return (place.mark.before == marked.before) + (place.mark.after == marked.after)
-
-
-class _CompactFile:
-    """A file's lines without white space, so that indentation and line breaks do not matter."""
-
-    def __init__(self, tree: Tree, path: str) -> None:
-        self.tree, self.path = tree, path
-        self.raw = tree.cited_lines(path) or []
-        self.lines = ["".join(line.split()) for line in self.raw]
-        self.offsets = [0, *accumulate(map(len, self.lines))]
-        self.commas = [0, *accumulate(starmap(_has_added_comma, pairwise((*self.lines, ""))))]
-
-    def places(self, marked: SpanMark) -> Iterator[_Place]:
-        """Every run of whole lines with the marked text, first to last."""
-        end = 0
-        for start, line in enumerate(self.lines):
-            if not line:
-                continue
-            end = max(end, start + 1)
-            while end < len(self.lines) and self._size(start, end) < marked.size:
-                end += 1
-            last = end
-            while last <= len(self.lines) and self._size(start, last) == marked.size:
-                if _digest(_without_added_commas(self.lines[start:last])) == marked.digest:
-                    yield _Place(self.path, start + 1, last, self.mark(start + 1, last))
-                    break
-                last += 1  # a closing bracket after a comma that does not count
-
-    def places_before_comments(self, marked: SpanMark) -> Iterator[_Place]:
-        """The runs in the same symbol with the marked text, before comments that are not in it."""
-        count = marked.lines
-        starts = {number - 1 - before for number in self._code for before in range(count)}
-        for start in sorted(start for start in starts if 0 <= start <= len(self.lines) - count):
-            numbers = range(start, start + count)
-            commented = [at for at in numbers if at + 1 in self._code][:MAX_COMMENTS]
-            excess = self.offsets[start + count] - self.offsets[start] - marked.size
-            for chosen in _subsets(commented) if excess > 0 else ():
-                comments = sum(len(self.lines[at]) - len(self._code[at + 1]) for at in chosen)
-                if not comments <= excess <= comments + count:  # at most a comma in each line
-                    continue
-                lines = [self._code[at + 1] if at in chosen else self.lines[at] for at in numbers]
-                if _digest(_without_added_commas(lines)) == marked.digest:
-                    mark = self.mark(start + 1, start + count)
-                    if mark.symbol == marked.symbol:
-                        yield _Place(self.path, start + 1, start + count, mark)
-                    break
-
-    @cached_property
-    def _code(self) -> dict[int, str]:
-        """Number of each line with a comment at its end -> the code before it."""
-        from preread import syntax
-
-        found = syntax.code_before_comments(self.path, self.tree.text(self.path) or "")
-        return {number: "".join(code.split()) for number, code in found.items()}
-
-    def quoting(self, quote: str) -> list[tuple[int, int]]:
-        """The runs of lines that contain a quote, first to last."""
-        needle = "".join(quote.split())
-        at = fact_text.places(needle, "".join(self.lines))
-        return [
-            (bisect_right(self.offsets, start), bisect_left(self.offsets, start + len(needle)))
-            for start in at
-        ]
-
-    def _size(self, start: int, end: int) -> int:
-        """Characters of these lines without added commas; 0-based, `end` is not included."""
-        return self.offsets[end] - self.offsets[start] - self.commas[end - 1] + self.commas[start]
-
-    def with_blank_lines(self, place: _Place, count: int) -> int:
-        """The last line of a place, extended by blank lines up to `count` lines in all."""
-        end = place.end
-        while end < min(place.start + count - 1, len(self.lines)) and not self.lines[end]:
-            end += 1
-        return end
-
-    def mark(self, start: int, end: int) -> SpanMark:
-        text = _without_added_commas(self.lines[start - 1 : end])
-        return SpanMark(
-            size=sum(map(len, text)),
-            digest=_digest(text),
-            before=_digest([self._neighbour(range(start - 2, -1, -1))]),
-            after=_digest([self._neighbour(range(end, len(self.lines)))]),
-            symbol=self.symbol(start, end),
-        )
-
-    def _neighbour(self, numbers: Iterable[int]) -> str:
-        """The first of these lines that is not blank."""
-        return next((self.lines[number] for number in numbers if self.lines[number]), "")
-
-    def symbol(self, start: int, end: int) -> str:
-        """The path of the innermost symbol or test around the lines, such as `Cart.add`.
-
-        A comment outside of all symbols belongs to the definition that follows it.
-        """
-        outline = self.tree.outline(self.path)
-        definitions = [(one.start, -one.end, one.container, one.name) for one in outline.symbols]
-        tests = [(one.start, -one.end, one.group, one.name) for one in outline.tests]
-        both = (*definitions, *tests)
-        around = [one for one in both if one[0] <= start and end <= -one[1]]
-        if around:
-            return _symbol_path(*max(around)[2:])
-        below = min((one for one in both if one[0] > end), default=None)
-        if below is None or not self._is_comment(start, below[0]):
-            return ""
-        return _symbol_path(*below[2:])
-
-    def _is_comment(self, start: int, end: int) -> bool:
-        """Whether all lines from `start` up to, but not including, `end` are comments."""
-        return all(line.startswith(ABOVE_DEFINITION) for line in self.lines[start - 1 : end - 1])
-
-    def digest(self, place: _Place) -> str:
-        """The digest of a place's original lines, as in a manifest."""
-        return sources.Span(tuple(self.raw[place.start - 1 : place.end])).digest
-
-
-def _subsets(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All subsets of these numbers except the empty one."""
-    return chain.from_iterable(combinations(numbers, size + 1) for size in range(len(numbers)))
-
-
-def _has_added_comma(line: str, after: str) -> bool:
-    """Whether a line ends in a comma that formatters add where they break lines."""
-    return line.endswith(",") and after[:1] in {")", "]", "}"}
-
-
-def _without_added_commas(lines: list[str]) -> list[str]:
-    pairs = pairwise((*lines, ""))
-    return [line[:-1] if _has_added_comma(line, after) else line for line, after in pairs]
-
-
-def _symbol_path(container: str, name: str) -> str:
-    return f"{container}.{name}" if container else name
-
-
-def _digest(lines: list[str]) -> str:
-    data = "".join(lines).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(data).hexdigest()[:12]

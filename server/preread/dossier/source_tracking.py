@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from preread.dossier import anchors, fact_text, sources
+from preread.dossier import anchors, cited_commits, fact_text, sources
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref, SourceError
 from preread.models import Draft, Fact, Fence, LostFact, Manifest, SpanMark
@@ -28,7 +28,7 @@ def follow(services: Services, manifest: Manifest) -> SourceChanges:
     relocator = Relocator(services.tree)
     refs = {text: sources.parse(text) for text in manifest.spans}
     commits = [ref.name for ref in refs.values() if ref is not None and ref.kind == "commit"]
-    sources.read_commits(commits, services.tree)
+    cited_commits.read(commits, services.tree)
     moved: dict[str, str] = {}
     changed, gone = set(), set()
     for text, digest in manifest.spans.items():

@@ -1,32 +1,19 @@
 """The table of source kinds: how each is parsed, written, resolved to lines and digested."""
 
-import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from pathlib import PurePosixPath
 
+from preread.dossier import cited_commits
+from preread.dossier.source_paths import is_path_shaped, may_have_blanks, quoted_path
 from preread.errors import PrereadError
 from preread.gates import spans
-from preread.gates.spans import without_carriage_returns
 from preread.names import ticket_name
-from preread.project.tree import MAX_COMMIT, Tree
+from preread.project.tree import Tree
 from preread.reports import results
 
-BARE_NAMES = frozenset(
-    "Makefile Dockerfile Rakefile Gemfile Procfile Justfile LICENSE CODEOWNERS".split()
-)
-DATA_SUFFIXES = frozenset(
-    """
-    .txt .md .rst .ini .cfg .toml .json .jsonc .yaml .yml .xml .csv .lock .env .conf .properties
-    .gradle .proto .graphql .prisma .tf .bat .ps1 .pyi .ipynb .snap .har .log
-    """.split()
-)
-# Files in these folders prove nothing: Preread or git wrote them, drafts included.
-OWN_FOLDERS = ((".project", ".cache"), (".project", ".state"), (".project", "context"), (".git",))
 MAX_NAMED = 3  # candidates for a basename, in an error
-MAX_TOGETHER = 40  # commits that one git process reads
 
 
 class SourceError(Exception):
@@ -79,34 +66,6 @@ class Row:
     local: bool = True  # whether it resolves from the project, not from another server's answer
 
 
-@lru_cache(maxsize=10_000)
-def quoted_path(path: str) -> str:
-    """A path as a source writes it: in angle brackets if it would otherwise be misread."""
-    depth = 0
-    for char in path:
-        depth += {"(": 1, ")": -1}.get(char, 0)
-        if depth < 0:
-            break
-    odd = depth or re.search(r"[,:<>`]", path) or path != path.strip()
-    return f"<{path}>" if odd or (" " in path and not _may_have_blanks(path)) else path
-
-
-def _may_have_blanks(path: str) -> bool:
-    """Whether words separated by blanks are taken for a path rather than a sentence."""
-    return "/" in path or "." in path
-
-
-def is_own(path: str, tree: Tree) -> bool:
-    """Whether Preread or git writes this file: a dossier that cites itself could prove anything."""
-    try:
-        real = tree.real(path)
-        # Lower case, because the file system may ignore case.
-        parts = tuple(part.lower() for part in real.relative_to(tree.root).parts)
-    except (OSError, ValueError, PrereadError):
-        return False
-    return any(parts[: len(folder)] == folder for folder in OWN_FOLDERS)
-
-
 def _no_file(tree: Tree, path: str) -> SourceError:
     """The error for a missing file, with the files that a basename may refer to."""
     named = [one for one in tree.files if one.endswith(f"/{path}")] if "/" not in path else []
@@ -141,7 +100,7 @@ def _parse_lines(text: str) -> Ref | None:
     if not match:
         return None
     path, start = match[1] or match[2], int(match[3])
-    if not match[1] and (path != path.strip() or (" " in path and not _may_have_blanks(path))):
+    if not match[1] and (path != path.strip() or (" " in path and not may_have_blanks(path))):
         return None
     return Ref("lines", path, start, int(match[4] or start))
 
@@ -155,22 +114,6 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 
 
 # -- path
-
-
-@lru_cache(maxsize=10_000)
-def is_path_shaped(text: str) -> bool:
-    """Whether a text looks like a file's path: a known suffix or name, blanks only in folders."""
-    # Imported here because a cached load that cites no such path need not load the table.
-    from preread.languages import language_of
-
-    pure = PurePosixPath(text)
-    suffix = pure.suffix.lower()
-    known = suffix in DATA_SUFFIXES or language_of(text) is not None or pure.name in BARE_NAMES
-    return (
-        known
-        and bool(re.fullmatch(r"[^<>,:`\s]+(?: [^<>,:`\s]+)*", text))
-        and (" " not in text or "/" in text)
-    )
 
 
 def _parse_path(text: str) -> Ref | None:
@@ -213,42 +156,11 @@ def _parse_commit(text: str) -> Ref | None:
     return Ref("commit", name=match[1]) if match else None
 
 
-def read_commits(names: Sequence[str], tree: Tree) -> None:
-    """Read several commits at once for a later `resolve`, because each start of git takes time.
-
-    If one of them does not exist, `resolve` reads each by itself.
-    """
-    names = [name for name in dict.fromkeys(names) if name not in tree.commits][:MAX_TOGETHER]
-    mark = os.urandom(16).hex()  # nothing in a commit can look like it
-    texts = _shown(names, tree, mark).split(f"{mark}\n")[1:] if len(names) > 1 else []
-    if len(texts) == len(names):
-        tree.commits.update(zip(names, map(_lines_of_commit, texts), strict=True))
-
-
 def _resolve_commit(ref: Ref, tree: Tree) -> Span:
-    if ref.name not in tree.commits:
-        tree.commits[ref.name] = _lines_of_commit(_shown([ref.name], tree, ""))
-    if not tree.commits[ref.name]:
+    lines = cited_commits.lines_of(ref.name, tree)
+    if not lines:
         raise SourceError("E_SOURCE_COMMIT", f"this repository has no commit `{ref.name}`")
-    return Span(tree.commits[ref.name])
-
-
-def _shown(names: Sequence[str], tree: Tree, mark: str) -> str:
-    """Messages and patches of commits, each after the mark; empty if a commit does not exist."""
-    options = "--no-ext-diff --no-textconv --no-color --patch".split()
-    layout = f"--format={mark}%n%H%n%B" if mark else "--format=%H%n%B"
-    commits = [f"{name}^{{commit}}" for name in names]
-    done = tree.git("show", *options, layout, *commits) if tree.is_git else None
-    return done.out.decode("utf-8", "replace") if done is not None and done.status == 0 else ""
-
-
-def _lines_of_commit(text: str) -> tuple[str, ...]:
-    """The lines of a commit without the diff's first column, so that they are as in the file."""
-    if not text:
-        return ()
-    lines = text[:MAX_COMMIT].rstrip("\n").split("\n")  # git puts empty ones between commits
-    plain = [line[1:] if line[:1] in {"+", "-", " "} else line for line in (*lines, "")]
-    return tuple(without_carriage_returns(plain))
+    return Span(lines)
 
 
 # -- run:<id>, ticket:<id>, doc:<path>#p3

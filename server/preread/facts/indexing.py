@@ -155,25 +155,32 @@ def _changes(services: Services, check: Check, connection: sqlite3.Connection) -
         known.setdefault(feature, {})[path] = digest
     sql = "SELECT feature, stamp, ticket FROM fact_folders"
     folders = {feature: (stamp, ticket) for feature, *(stamp, ticket) in connection.execute(sql)}
-    layout = services.layout
-    names, context = published.features(layout), layout.context
-    publishing = {name.split(".")[0] for name in names_in(layout.staging)}
+    names = published.features(services.layout)
     for feature in folders.keys() - set(names):
         folder = _Folder(feature, "", "", ())
         yield _Change(folder, [*known.get(feature, {})], [], {}, exists=False)
-    for feature in names:
-        services.progress.check()
-        stamp = _stamp(f"{context}/{feature}", is_publishing=feature in publishing)
-        before = folders.get(feature, ("", ""))
-        if not stamp or stamp != before[0]:
-            folder = _folder(layout, feature, stamp)
-            change = _checked(services, check, folder, known.get(feature, {}))
-            if change.files or change.gone or (stamp, folder.ticket) != before:
-                yield change
+    for folder in _changed_folders(services, names, folders):
+        change = _checked(services, check, folder, known.get(folder.feature, {}))
+        before = folders.get(folder.feature, ("", ""))
+        if change.files or change.gone or (folder.stamp, folder.ticket) != before:
+            yield change
     knowledge = _Folder("", "", "", tuple(_knowledge(services)))
     change = _checked(services, check, knowledge, known.get("", {}))
     if change.files or change.gone:
         yield change
+
+
+def _changed_folders(
+    services: Services, names: list[str], known: Mapping[str, tuple[str, str]]
+) -> Iterator[_Folder]:
+    """The dossiers whose stamp is not the one in the index, or that are being published."""
+    layout = services.layout
+    publishing = {name.split(".")[0] for name in names_in(layout.staging)}
+    for feature in names:
+        services.progress.check()
+        stamp = _stamp(f"{layout.context}/{feature}", is_publishing=feature in publishing)
+        if not stamp or stamp != known.get(feature, ("", ""))[0]:
+            yield _folder(layout, feature, stamp)
 
 
 def _checked(

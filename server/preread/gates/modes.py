@@ -34,12 +34,9 @@ def effective_mode(rules: Rules, roots: Iterable[str], environ: Mapping[str, str
     named = _named(environ, notes)
     if named:
         return EffectiveMode(named, "PREREAD_GATES", notes)
-    for root in roots:
-        found = switch.read(root)
-        if found.is_off:
-            return EffectiveMode("off", switch.NAME, notes, found.until)
-        if found.problem:
-            notes.append(switch.NAME + " " + found.problem + ", and is ignored")
+    off = _switched_off(roots, notes)
+    if off is not None:
+        return EffectiveMode("off", switch.NAME, notes, off.until)
     line = "line " + str(rules.mode_line)
     if rules.mode == "off":
         return EffectiveMode("off", line, notes)
@@ -48,6 +45,17 @@ def effective_mode(rules: Rules, roots: Iterable[str], environ: Mapping[str, str
     if rules.mode == "block" and _server_cannot_start(environ, notes):
         return EffectiveMode("warn", "the plugin's server cannot start", notes)
     return EffectiveMode(rules.mode, line if rules.mode_line else "the default", notes)
+
+
+def _switched_off(roots: Iterable[str], notes: list[str]) -> switch.Switch | None:
+    """The first switch that is off; notes what is wrong with those before it."""
+    for root in roots:
+        found = switch.read(root)
+        if found.is_off:
+            return found
+        if found.problem:
+            notes.append(switch.NAME + " " + found.problem + ", and is ignored")
+    return None
 
 
 def _named(environ: Mapping[str, str], notes: list[str]) -> str:

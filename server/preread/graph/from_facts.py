@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from preread.dossier import fact_notes, fact_text, markdown, sources
@@ -83,21 +84,24 @@ def _cited(writer: Writer, texts: list[str]) -> dict[Key, list[str]]:
 
 def _key(writer: Writer, ref: Ref) -> Key | None:
     """The node of a source; `said:` and `absent:` sources have none."""
-    if ref.kind in {"lines", "path"}:
-        return file_node(ref.path)
-    if ref.kind == "test":
-        return node_of_test(ref.path, ref.name)
     if ref.kind == "commit":
         return commit_node(_whole_sha(writer, ref.name))
-    if ref.kind == "run":
-        return Key(f"failure:{ref.name}", "failure", ref.name)
-    if ref.kind == "ticket":
-        return Key(f"ticket:{ref.name}", "ticket", ref.name)
-    if ref.kind == "doc":
-        return Key(f"document:{ref.path}", "document", ref.path, ref.path)
-    if ref.kind == "external":
-        return Key(f"document:{ref.name}", "document", ref.name, state="external", confidence=0.7)
-    return None
+    make = NODES.get(ref.kind)
+    return make(ref) if make is not None else None
+
+
+# The node of each kind of source; a commit's needs the index.
+NODES: dict[str, Callable[[Ref], Key]] = {
+    "lines": lambda ref: file_node(ref.path),
+    "path": lambda ref: file_node(ref.path),
+    "test": lambda ref: node_of_test(ref.path, ref.name),
+    "run": lambda ref: Key(f"failure:{ref.name}", "failure", ref.name),
+    "ticket": lambda ref: Key(f"ticket:{ref.name}", "ticket", ref.name),
+    "doc": lambda ref: Key(f"document:{ref.path}", "document", ref.path, ref.path),
+    "external": lambda ref: Key(
+        f"document:{ref.name}", "document", ref.name, state="external", confidence=0.7
+    ),
+}
 
 
 def commit_node(sha: str, subject: str = "") -> Key:

@@ -64,17 +64,7 @@ def chunks(path: Path | str, size: int) -> Iterator[bytes]:
 @contextmanager
 def opened(path: Path | str, *, follows_links: bool = False) -> Iterator[IO[bytes] | None]:
     """A regular file, or None. Raises Unreadable, also for an OSError in the block."""
-    try:
-        if not (follows_links or hasattr(os, "O_NOFOLLOW")) and os.path.islink(path):  # noqa: PTH114
-            descriptor = None
-        else:
-            descriptor = os.open(path, _LINKED if follows_links else _PLAIN)
-    except ValueError:  # not a possible file name
-        descriptor = None
-    except OSError as error:
-        if error.errno not in ABSENT:
-            raise Unreadable(path, error) from error
-        descriptor = None
+    descriptor = _descriptor(path, follows_links=follows_links)
     if descriptor is None:
         yield None
         return
@@ -88,6 +78,20 @@ def opened(path: Path | str, *, follows_links: bool = False) -> Iterator[IO[byte
         raise Unreadable(path, error) from error
     finally:
         os.close(descriptor)
+
+
+def _descriptor(path: Path | str, *, follows_links: bool) -> int | None:
+    """The opened file's descriptor; None if there is no such file. Raises Unreadable."""
+    try:
+        if not (follows_links or hasattr(os, "O_NOFOLLOW")) and os.path.islink(path):  # noqa: PTH114
+            return None
+        return os.open(path, _LINKED if follows_links else _PLAIN)
+    except ValueError:  # not a possible file name
+        return None
+    except OSError as error:
+        if error.errno in ABSENT:
+            return None
+        raise Unreadable(path, error) from error
 
 
 def names_in(folder: Path) -> list[str]:

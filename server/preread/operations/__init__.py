@@ -1,4 +1,4 @@
-"""The registry: all_operations capability once, typed, for every face; one module per operation."""
+"""The registry: every capability once, typed, for every face; one module per operation."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module

@@ -117,14 +117,8 @@ async def run(context: Context, operation: Operation, request: Model) -> Model:
     try:
         reply = await _reply(context, operation, request)
         outcome = _outcome(reply)
-    except AnswerNeeded:
-        outcome = ""
-        raise
-    except PrereadError as error:
-        outcome = "" if error.exit_status == USAGE else error.code
-        raise
-    except Exception:
-        outcome = "E_INTERNAL"
+    except Exception as error:
+        outcome = _code_of(error)
         raise
     finally:
         if outcome:
@@ -156,6 +150,13 @@ def _outcome(reply: Model) -> str:
     if getattr(reply, "state", "") in UNCHANGED:
         return ""
     return "ok" if getattr(reply, "status", "ok") != "error" else str(getattr(reply, "code", ""))
+
+
+def _code_of(error: Exception) -> str:
+    """The code of a failure; empty if the call was not run."""
+    if isinstance(error, PrereadError):
+        return "" if error.exit_status == USAGE else error.code
+    return "" if isinstance(error, AnswerNeeded) else "E_INTERNAL"
 
 
 def _record(

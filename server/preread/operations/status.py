@@ -12,7 +12,7 @@ from preread import aliases, cache, passed_checks, signatures
 from preread.builds import staleness
 from preread.builds.build_key import build_key
 from preread.check_cache import CachedCheck, CheckCache
-from preread.dossier import fact_text, published
+from preread.dossier import build_records, fact_text, published
 from preread.errors import Unreadable
 from preread.infra import db
 from preread.models import Manifest, Model
@@ -52,7 +52,7 @@ class DossierStatus(Model):
     age: float | None = Field(
         description="Seconds since the last build; null if that was on another machine."
     )
-    run: published.RunRecord | None = Field(description="The last build on this machine.")
+    run: build_records.BuildRecord | None = Field(description="The last build on this machine.")
 
 
 class StatusReply(Model):
@@ -140,7 +140,7 @@ def _cached(checks: CheckCache, names: list[str]) -> Iterator[DossierStatus]:
             yield one.model_copy(update={"age": _age(one.run)})
 
 
-def _age(run: published.RunRecord | None) -> float | None:
+def _age(run: build_records.BuildRecord | None) -> float | None:
     return round(max(0.0, time.time() - run.finished), 1) if run is not None else None
 
 
@@ -156,7 +156,7 @@ def _status(
     else:
         stale_hints.mark(services.layout, found.feature, lookup.why)
     why = lookup.why or lookup.doubt
-    run = published.recorded(services.layout, found.feature)
+    run = build_records.read(services.layout, found.feature)
     status = DossierStatus(
         feature=found.feature,
         path=found.path,

@@ -20,7 +20,7 @@ from preread.errors import Cancelled, PrereadError
 from preread.infra import atomic, processes, reading
 from preread.layout import Layout
 from preread.models import LoadReply, Model, Request
-from preread.services import Services, step
+from preread.services import Progress, Services, step
 from preread.settings import Level
 
 POLL_SECONDS = 0.2
@@ -130,21 +130,12 @@ async def run(
         journal.step(text, done, total)
         progress.report(text, done, total)
 
-    async def watch_for_cancel(scope: anyio.CancelScope) -> None:
-        while not journal.is_cancelled:  # noqa: ASYNC110 - another process makes the file
-            await anyio.sleep(POLL_SECONDS)
-        progress.stop()
-        scope.cancel()
-
-    until = None
-    if progress.deadline is not None:
-        until = time.time() + progress.deadline - time.monotonic()
-    await step(journal.begin, request, until)
+    await step(journal.begin, request, _deadline(progress))
     reply: LoadReply | None = None
     error: Exception | None = None  # raised outside the task group, which would wrap it
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(watch_for_cancel, tasks.cancel_scope)
+            tasks.start_soon(_end_when_cancelled, journal, progress, tasks.cancel_scope)
             try:
                 reporting = replace(services, progress=replace(progress, report=report))
                 reply = await work(reporting, request)
@@ -158,6 +149,22 @@ async def run(
     if reply is None:
         raise error or Cancelled()
     return reply
+
+
+def _deadline(progress: Progress) -> float | None:
+    """The deadline in epoch seconds, which other processes can read."""
+    if progress.deadline is None:
+        return None
+    return time.time() + progress.deadline - time.monotonic()
+
+
+async def _end_when_cancelled(
+    journal: Journal, progress: Progress, scope: anyio.CancelScope
+) -> None:
+    while not journal.is_cancelled:  # noqa: ASYNC110 - another process makes the file
+        await anyio.sleep(POLL_SECONDS)
+    progress.stop()
+    scope.cancel()
 
 
 def running(layout: Layout, feature: str | None = None) -> list[Live]:

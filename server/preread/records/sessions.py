@@ -21,15 +21,16 @@ from preread.infra.persistent_db import PersistentDatabase
 from preread.infra.sqlite import transaction
 from preread.layout import Layout
 from preread.models import Model
+from preread.records import messages
+from preread.records.messages import Message
 
 T = TypeVar("T")
 SILENCE = 4 * 3600.0  # seconds
-MAX_MESSAGES = 2000  # messages that are kept
-MAX_SINCE = 200  # messages that are read at once
 MAX_FILES = 200  # of one session
 MAX_NOTED = 1000
+MAX_SINCE = messages.MAX_READ  # messages that `since` returns
 SERVICE = "preread"  # the sender of messages about overlapping files
-SCHEMA = """
+SCHEMA = f"""
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, pid INTEGER NOT NULL, born REAL NOT NULL,
     since REAL NOT NULL, seen REAL NOT NULL, feature TEXT NOT NULL, doing TEXT NOT NULL,
@@ -37,12 +38,7 @@ CREATE TABLE sessions (
 );
 CREATE TABLE files (
     session TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (session, path)
-);
-CREATE TABLE messages (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, sender TEXT NOT NULL,
-    name TEXT NOT NULL, recipient TEXT NOT NULL, text TEXT NOT NULL
-);
-"""
+);{messages.SCHEMA}"""  # its text is the database's version: a change sets databases aside
 
 
 class Identity(Model):
@@ -78,17 +74,6 @@ class Session(Model):
     feature: str = Field("", description="What it works on.")
     doing: str = ""
     files: tuple[str, ...] = Field((), description="The files that it writes.")
-
-
-class Message(Model):
-    """A message to one session, or to all."""
-
-    id: int
-    at: float
-    sender: str = Field(description="A session's id.")
-    name: str = Field(description="The sender's name.")
-    to: str = Field("", description="The recipient's id; empty for everybody.")
-    text: str
 
 
 @cache
@@ -162,7 +147,7 @@ def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
             pairs = ((me, other), (other.id, mine))
             for to, about in pairs:
                 text = f"{about.name} ({about.id}) writes the same files as you: {names}."
-                _send(connection, SERVICE, SERVICE, to, text)
+                messages.send(connection, SERVICE, SERVICE, to, text)
 
 
 def is_noted(start: Path, me: Identity, feature: str) -> bool:
@@ -187,7 +172,7 @@ def say(layout: Layout, me: Identity, text: str, to: str = "") -> tuple[Message,
         name = next(one.name for one in sessions if one.id == known)
         recipient = _named(sessions, to).id if to else ""
         reached = [one for one in sessions if one.id == recipient or (not to and one.id != known)]
-        return _send(connection, known, name, recipient, text), reached
+        return messages.send(connection, known, name, recipient, text), reached
 
     return _use(layout, work)
 
@@ -197,7 +182,7 @@ def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
 
     def work(connection: sqlite3.Connection) -> tuple[list[Message], int]:
         known = _entered(connection, me)
-        found = _unheard(connection, known)
+        found = messages.unheard(connection, known)
         unread = found[:limit]
         if unread:
             sql = "UPDATE sessions SET heard = ? WHERE id = ?"
@@ -221,15 +206,14 @@ def latest(layout: Layout) -> int:
     """The number of the latest message."""
     if not layout.sessions_db.is_file():
         return 0
-    sql = "SELECT coalesce(max(id), 0) FROM messages"
-    return _database(layout).use(lambda connection: int(connection.execute(sql).fetchone()[0]))
+    return _database(layout).use(messages.latest)
 
 
 def since(layout: Layout, seen: int) -> list[Message]:
     """The messages after number `seen`, for any recipient; at most MAX_SINCE."""
     if not layout.sessions_db.is_file():
         return []
-    return _database(layout).use(lambda connection: _messages(connection, seen))
+    return _database(layout).use(lambda connection: messages.after(connection, seen))
 
 
 def waiting(layout: Layout, me: Identity) -> int:
@@ -243,7 +227,7 @@ def waiting(layout: Layout, me: Identity) -> int:
 
 @lru_cache(maxsize=1000)  # checked at every call of an operation, for each client of a daemon
 def _waiting(layout: Layout, me: Identity, _state: tuple[int, int, int]) -> int:
-    return _database(layout).use(lambda connection: len(_unheard(connection, me.id)))
+    return _database(layout).use(lambda connection: len(messages.unheard(connection, me.id)))
 
 
 def _database(layout: Layout) -> PersistentDatabase:
@@ -269,9 +253,7 @@ def _expire(connection: sqlite3.Connection) -> None:
     for id_ in _ended(connection):
         connection.execute("DELETE FROM sessions WHERE id = ?", (id_,))
         connection.execute("DELETE FROM files WHERE session = ?", (id_,))
-    connection.execute(
-        "DELETE FROM messages WHERE id <= (SELECT max(id) FROM messages) - ?", (MAX_MESSAGES,)
-    )
+    messages.drop_old(connection)
 
 
 def _ended(connection: sqlite3.Connection) -> list[str]:
@@ -288,11 +270,10 @@ def _ended(connection: sqlite3.Connection) -> list[str]:
 def _entered(connection: sqlite3.Connection, me: Identity) -> str:
     """The id of a session; registers a new one, which gets messages from now on."""
     now = time.time()
-    latest = connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
     connection.execute(
         "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, '', '', ?) "
         "ON CONFLICT (id) DO UPDATE SET seen = excluded.seen",
-        (me.id, me.name, me.pid, me.born, now, now, latest),
+        (me.id, me.name, me.pid, me.born, now, now, messages.latest(connection)),
     )
     return me.id
 
@@ -324,31 +305,3 @@ def _named(sessions: list[Session], name: str) -> Session:
             "`preread who` lists them.",
         )
     return found[0]
-
-
-def _send(
-    connection: sqlite3.Connection, sender: str, name: str, recipient: str, text: str
-) -> Message:
-    at = time.time()
-    sql = "INSERT INTO messages (at, sender, name, recipient, text) VALUES (?, ?, ?, ?, ?)"
-    id_ = connection.execute(sql, (at, sender, name, recipient, text)).lastrowid or 0
-    return Message(id=id_, at=at, sender=sender, name=name, to=recipient, text=text)
-
-
-def _messages(connection: sqlite3.Connection, seen: int) -> list[Message]:
-    sql = """SELECT id, at, sender, name, recipient, text FROM messages
-        WHERE id > ? ORDER BY id LIMIT ?"""
-    return [
-        Message(id=id_, at=at, sender=sender, name=name, to=to, text=text)
-        for id_, at, sender, name, to, text in connection.execute(sql, (seen, MAX_SINCE))
-    ]
-
-
-def _unheard(connection: sqlite3.Connection, me: str) -> list[Message]:
-    sql = """SELECT m.id, m.at, m.sender, m.name, m.recipient, m.text
-        FROM messages m JOIN sessions s ON s.id = ?
-        WHERE m.id > s.heard AND m.sender != s.id AND m.recipient IN ('', s.id) ORDER BY m.id"""
-    return [
-        Message(id=id_, at=at, sender=sender, name=name, to=to, text=text)
-        for id_, at, sender, name, to, text in connection.execute(sql, (me,))
-    ]

@@ -82,18 +82,24 @@ class _Reader(ContentHandler):
         if self.depth > MAX_DEPTH:
             raise _LimitError(f"its elements are nested more than {MAX_DEPTH} deep")
         if tag == "testcase":
-            if len(self.report.outcomes) >= MAX_OUTCOMES:
-                raise _LimitError(f"it has more than {MAX_OUTCOMES} tests")
-            self.case = _Case(attributes, line)
+            self._start_case(attributes, line)
         elif tag == "testsuite":
-            self.suites.append(attributes)
-            at = timestamp(attributes.get("timestamp"))
-            if at and not 0 < self.report.at < at:
-                self.report.at = at
+            self._start_suite(attributes)
         elif tag == "testsuites":
             self.projects = "id" in attributes
         elif self.case is not None:
             self._child(self.case, tag, attributes)
+
+    def _start_case(self, attributes: Mapping[str, str], line: int) -> None:
+        if len(self.report.outcomes) >= MAX_OUTCOMES:
+            raise _LimitError(f"it has more than {MAX_OUTCOMES} tests")
+        self.case = _Case(attributes, line)
+
+    def _start_suite(self, attributes: Mapping[str, str]) -> None:
+        self.suites.append(attributes)
+        at = timestamp(attributes.get("timestamp"))
+        if at and not 0 < self.report.at < at:  # the earliest suite says when the run began
+            self.report.at = at
 
     def _child(self, case: _Case, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "skipped" and case.verdict == "passed":

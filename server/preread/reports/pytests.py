@@ -94,16 +94,9 @@ class _Log:
 def read_log(lines: Iterable[str]) -> Report:
     """Read the lines of pytest-reportlog. The run may have been killed, or still be running."""
     log = _Log()
-    for line_number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            log.broken = log.broken or line_number
-            continue
-        if isinstance(value, dict):
-            _add(log, value, line_number)
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            _read_line(log, line, number)
     report = Report(at=log.first)
     for node, test in log.tests.items():
         report.outcomes.append(
@@ -114,6 +107,16 @@ def read_log(lines: Iterable[str]) -> Report:
     elif len(log.tests) >= MAX_OUTCOMES:
         report.problem = f"it has more than {MAX_OUTCOMES} tests"
     return report
+
+
+def _read_line(log: _Log, line: str, number: int) -> None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        log.broken = log.broken or number
+        return
+    if isinstance(value, dict):
+        _add(log, value, number)
 
 
 def _add(log: _Log, value: dict[str, Any], line: int) -> None:

@@ -64,29 +64,32 @@ class _Splitter:
         """One line without its comments."""
         if number == 1 and line.startswith("#!"):
             return ""
-        kept = ""
-        rest = line
-        while True:
-            if self._block is not None:
-                end = rest.find(self._closer)
-                if end < 0:
-                    self._block.append(rest)
-                    break
-                self._block.append(rest[: end + len(self._closer)])
-                self._close_block(number)
-                rest = rest[end + len(self._closer) :]
+        kept, rest = "", self._after_block(number, line)
+        while rest is not None:
             position, marker = self._comment_start(rest, first=not kept)
-            kept += rest if position < 0 else rest[:position]
             if position < 0:
+                kept += rest
                 break
+            kept += rest[:position]
             if marker != self._opener:
                 self._add_line_comment(number, rest[position:], alone=not kept.strip())
                 break
             self._block, self._block_start = [marker], number
-            rest = rest[position + len(marker) :]
+            rest = self._after_block(number, rest[position + len(marker) :])
         if self._run and self._run[-1][0] != number:
             self._flush()
         return kept
+
+    def _after_block(self, number: int, rest: str) -> str | None:
+        """What follows the open block comment, if there is one; None if it goes on."""
+        if self._block is None:
+            return rest
+        text, closer, after = rest.partition(self._closer)
+        self._block.append(text + closer)
+        if not closer:
+            return None
+        self._close_block(number)
+        return after
 
     def finish(self, last: int) -> None:
         """Close an open comment at the end of the file."""

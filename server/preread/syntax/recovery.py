@@ -1,6 +1,7 @@
 """Fill parse errors with the line-based outline: one misread token can lose a whole class."""
 
 from functools import cache
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING
 
 from preread.languages import Language
@@ -32,14 +33,7 @@ def _completed(
         broken.update(range(first_line(node), last_line(node) + 1))
     every: list[Symbol | TestCase] = [*found.symbols, *found.tests]
     known = every[:_MAX_DEFINITIONS]
-    missed = broken - {entry.start for entry in known}
-    plain = plain_outline(language, "\n".join(lines)).symbols if broken else ()
-    added = [
-        symbol
-        for symbol in plain
-        if symbol.start in missed and symbol.name.isprintable()
-        if not any(_contains(entry, symbol, lines) for entry in known)
-    ]
+    added = _missed(language, known, broken, lines)
     if not broken or len(known) + len(added) > _MAX_DEFINITIONS:
         return found
     types = [symbol for symbol in added if symbol.kind in _TYPES]
@@ -51,6 +45,20 @@ def _completed(
     return Outline(tuple(placed), tuple(tests), found.imports)
 
 
+def _missed(
+    language: Language, known: list[Symbol | TestCase], broken: set[int], lines: list[str]
+) -> list[Symbol]:
+    """The definitions that the line-based rules find in broken lines, but the grammar did not."""
+    missed = broken - {entry.start for entry in known}
+    plain = plain_outline(language, "\n".join(lines)).symbols if broken else ()
+    return [
+        symbol
+        for symbol in plain
+        if symbol.start in missed and symbol.name.isprintable()
+        if not any(_contains(entry, symbol, lines) for entry in known)
+    ]
+
+
 def _with_ends(symbols: tuple[Symbol, ...], lines: list[str]) -> tuple[Symbol, ...]:
     """Types end before a definition that is indented no deeper: an error hid their end.
 
@@ -60,21 +68,33 @@ def _with_ends(symbols: tuple[Symbol, ...], lines: list[str]) -> tuple[Symbol, .
     for index, one in enumerate(symbols):
         if one.kind not in _TYPES or "namespace" in lines[one.start - 1]:
             continue
-        indent = _indent(lines, one.start)
-        beyond = 0  # the first line that cannot be in the type
-        for at in range(index + 1, len(symbols)):
-            other = symbols[at]
-            if other.start > one.end:
-                break
-            if not beyond and one.start < other.start and _indent(lines, other.start) <= indent:
-                beyond = other.start
-            if beyond:
-                found[at] = _moved_out(found[at], one)
+        beyond = _beyond(symbols, index, lines)
+        for at in beyond:
+            found[at] = _moved_out(found[at], one)
         if beyond:
-            numbers = range(beyond - 1, one.start, -1)
-            closing = (number for number in numbers if lines[number - 1].startswith("}", indent))
-            found[index] = found[index]._replace(end=next(closing, beyond - 1))
+            last = _closing_line(lines, one, symbols[beyond[0]].start - 1)
+            found[index] = found[index]._replace(end=last)
     return tuple(found)
+
+
+def _beyond(symbols: tuple[Symbol, ...], index: int, lines: list[str]) -> list[int]:
+    """The numbers of the symbols from the first one on that cannot be in the type around them."""
+    one, indent = symbols[index], _indent(lines, symbols[index].start)
+    inside = takewhile(lambda at: symbols[at].start <= one.end, range(index + 1, len(symbols)))
+    return list(
+        dropwhile(
+            lambda at: symbols[at].start == one.start or _indent(lines, symbols[at].start) > indent,
+            inside,
+        )
+    )
+
+
+def _closing_line(lines: list[str], type_: Symbol, last: int) -> int:
+    """The line with the bracket that closes the type, at most `last`, else that."""
+    indent = _indent(lines, type_.start)
+    numbers = range(last, type_.start, -1)
+    closing = (number for number in numbers if lines[number - 1].startswith("}", indent))
+    return next(closing, last)
 
 
 def _moved_out(symbol: Symbol, type_: Symbol) -> Symbol:

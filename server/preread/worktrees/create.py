@@ -61,10 +61,16 @@ def check(repository: Repository, wanted: Record) -> None:
         _check_link(repository, link)
     for copy in wanted.copies:
         _source(repository.layout, copy)
-    found = records.read(repository.layout, wanted.name)
+    _check_place(repository, wanted.name, path)
+    _check_branch(repository, wanted.branch)
+
+
+def _check_place(repository: Repository, name: str, path: Path) -> None:
+    """Raise E_WORKTREE if there is or was a worktree of this name."""
+    found = records.read(repository.layout, name)
     if found is not None and found.stage != "ready":
         raise failed(
-            f"The worktree {wanted.name} is incomplete: a call was interrupted ({found.stage}).",
+            f"The worktree {name} is incomplete: a call was interrupted ({found.stage}).",
             "`preread worktree prune` repairs it.",
             reason=found.stage,
         )
@@ -80,10 +86,14 @@ def check(repository: Repository, wanted: Record) -> None:
             "no branch are then lost.",
             reason="exists",
         )
-    short = records.short(wanted.branch)
+
+
+def _check_branch(repository: Repository, branch: str) -> None:
+    """Raise E_WORKTREE if the branch cannot be created."""
+    short = records.short(branch)
     if repository.run("check-ref-format", "--branch", short, must=False).status:
         raise failed(f"{short[:80]!a} is not a valid branch name.", "", reason="name")
-    if repository.commit_of(wanted.branch):
+    if repository.commit_of(branch):
         hint = "Choose another with `branch`, or remove it."
         raise failed(f"There is already a branch {short}.", hint, reason="exists")
 

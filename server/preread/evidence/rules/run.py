@@ -40,18 +40,21 @@ def _commands(view: View) -> list[Command]:
     """The commands for the feature's test files, best first; if it has none, the ranked ones."""
     found: dict[tuple[str, str, str], Command] = {}
     own = [] if view.thin else view.test_files
-    files = own or [file for file in view.tests if file.role == "test"]
-    found_for = [(file.path, command_for(_target(view, file.path))) for file in files[:MAX_FILES]]
-    commands = [(path, one) for path, one in found_for if one is not None and _is_sound(one)]
-    known = {PurePosixPath(path).suffix for path, one in commands if not one.is_general}
-    for path, command in commands:
-        if command.is_general and PurePosixPath(path).suffix in known:
-            continue  # a runner of such files is known
+    others = [file for file in view.tests if file.role == "test"]
+    for command in _single(view, [file.path for file in (own or others)[:MAX_FILES]]):
         key = (command.tool, command.folder, command.start if command.files else "")
         earlier = found.setdefault(key, command)
         if own and earlier is not command:
             found[key] = _together(earlier, command)
     return list(found.values())[: MAX_COMMANDS if own else 1]
+
+
+def _single(view: View, paths: list[str]) -> list[Command]:
+    """The command for each of these files. A general one counts only if no other runs its kind."""
+    found = [(PurePosixPath(path).suffix, command_for(_target(view, path))) for path in paths]
+    sound = [(suffix, one) for suffix, one in found if one is not None and _is_sound(one)]
+    known = {suffix for suffix, one in sound if not one.is_general}
+    return [one for suffix, one in sound if not (one.is_general and suffix in known)]
 
 
 def _together(earlier: Command, command: Command) -> Command:

@@ -6,7 +6,8 @@ from pydantic import Field
 
 from preread.builders import CLAUDE, STATIC
 from preread.dossier import fact_history, fact_text, published
-from preread.dossier.fact_history import Change, Event, Known
+from preread.dossier.fact_changes import Change, Known
+from preread.dossier.fact_history import Event
 from preread.errors import PrereadError
 from preread.memory import files
 from preread.models import Manifest, Model
@@ -168,23 +169,27 @@ def commits_of(services: Services, path: str, start: int, end: int) -> list[Comm
     if done.status != 0:
         return []
     found: dict[str, Commit] = {}
-    fields: dict[str, str] = {}
-    for text in done.out.decode("utf-8", "replace").split("\n"):
-        if text.startswith("\t"):
-            sha = fields.get("sha", "")
-            at, by = fields.get("committer-time", "0"), fields.get("author", "")
-            if sha.strip("0"):
-                found[sha] = Commit(
-                    sha=sha[:12], at=float(at), by=by, summary=fields.get("summary", "")
-                )
-            fields = {}
-        else:
-            key, _, value = text.partition(" ")
-            if fields:
-                fields.setdefault(key, value)
-            else:  # a line's first row starts with its commit
-                fields["sha"] = key
+    for fields in _porcelain(done.out.decode("utf-8", "replace")):
+        sha = fields.get("sha", "")
+        at, by = fields.get("committer-time", "0"), fields.get("author", "")
+        if sha.strip("0"):
+            summary = fields.get("summary", "")
+            found[sha] = Commit(sha=sha[:12], at=float(at), by=by, summary=summary)
     return list(found.values())
+
+
+def _porcelain(text: str) -> Iterator[dict[str, str]]:
+    """The fields that `git blame --line-porcelain` prints before each line; `sha` is its commit."""
+    fields: dict[str, str] = {}
+    for row in text.split("\n"):
+        key, _, value = row.partition(" ")
+        if row.startswith("\t"):  # the line itself
+            yield fields
+            fields = {}
+        elif fields:
+            fields.setdefault(key, value)
+        else:
+            fields["sha"] = key
 
 
 def _remembered(services: Services, wanted: str) -> Iterator[Blamed]:

@@ -4,7 +4,8 @@ from pydantic import Field
 
 from preread import aliases
 from preread.dossier import fact_history
-from preread.dossier.fact_history import Change, Event, Known
+from preread.dossier.fact_changes import Change, Kind, Known, compare
+from preread.dossier.fact_history import Event
 from preread.models import Model
 from preread.operations.history import versions
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
@@ -24,7 +25,7 @@ class DiffRequest(RequestModel):
 class FactChange(Model):
     """How one fact changed."""
 
-    kind: fact_history.Kind
+    kind: Kind
     id: str
     file: str
     text: str
@@ -59,7 +60,7 @@ def _diff(services: Services, request: DiffRequest) -> DiffReply:
         at = past[-2].at if len(past) > 1 else 0.0
     base = versions.before(services, served.feature, past, at)
     later = [event for event in past if event.at > base.at or not base.facts]
-    changes = fact_history.compare(base.facts, now)
+    changes = compare(base.facts, now)
     return DiffReply(
         feature=served.feature,
         since=base.at,

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from preread.dossier import fact_text, published, relocation, sources
-from preread.dossier.fact_history import Known
+from preread.dossier.fact_changes import Known
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref
 from preread.errors import PrereadError, Unreadable

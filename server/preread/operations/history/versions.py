@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from preread import backups
 from preread.dossier import fact_history, published
-from preread.dossier.fact_history import Event, Facts
+from preread.dossier.fact_changes import Facts
+from preread.dossier.fact_history import Event
 from preread.errors import PrereadError
 from preread.layout import BY_NAME
 from preread.operations import published_dossier

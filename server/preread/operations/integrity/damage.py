@@ -11,7 +11,7 @@ from pathlib import Path
 
 from preread import backups, check, facts, publish
 from preread.builds import lost_manifests, staleness
-from preread.dossier import published, wrong_marks
+from preread.dossier import build_records, published, wrong_marks
 from preread.dossier.published import digest
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, db
@@ -136,7 +136,7 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
 
 def _run_record(services: Services, feature: str) -> Iterator[Damage]:
     path = services.layout.run_record(feature)
-    if plain_bytes(path) is not None and published.recorded(services.layout, feature) is None:
+    if plain_bytes(path) is not None and build_records.read(services.layout, feature) is None:
         yield _aside(path, "E_RECORD", "it is not a valid run record")
 
 

@@ -6,7 +6,8 @@ from preread.models import Model
 from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
 from preread.operations.session import shared
 from preread.records import sessions
-from preread.records.sessions import Identity, Message
+from preread.records.messages import Message
+from preread.records.sessions import Identity
 from preread.services import Services
 
 

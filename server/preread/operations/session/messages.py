@@ -6,7 +6,7 @@ from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.operations.session import shared
 from preread.records import sessions
-from preread.records.sessions import Message
+from preread.records.messages import Message
 from preread.services import Services
 
 

@@ -1,0 +1,168 @@
+"""A file's lines without white space, in which a marked text is found again."""
+
+import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, combinations, pairwise, starmap
+
+from preread.dossier import fact_text, sources
+from preread.models import SpanMark
+from preread.project.tree import Tree
+
+MAX_COMMENTS = 6  # comments that were added at the ends of the cited lines
+# Lines above a definition that start like this belong to it, such as its documentation.
+ABOVE_DEFINITION = ("//", "/*", "*", "#", "--", "@")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run of lines, 1-based and inclusive, that has the marked text."""
+
+    path: str
+    start: int
+    end: int
+    mark: SpanMark
+
+
+class CompactFile:
+    """A file's lines without white space, so that indentation and line breaks do not matter."""
+
+    def __init__(self, tree: Tree, path: str) -> None:
+        self.tree, self.path = tree, path
+        self.raw = tree.cited_lines(path) or []
+        self.lines = ["".join(line.split()) for line in self.raw]
+        self.offsets = [0, *accumulate(map(len, self.lines))]
+        self.commas = [0, *accumulate(starmap(_has_added_comma, pairwise((*self.lines, ""))))]
+
+    def places(self, marked: SpanMark) -> Iterator[Place]:
+        """Every run of whole lines with the marked text, first to last."""
+        end = 0
+        for start, line in enumerate(self.lines):
+            if not line:
+                continue
+            end = max(end, start + 1)
+            while end < len(self.lines) and self._size(start, end) < marked.size:
+                end += 1
+            last = end
+            while last <= len(self.lines) and self._size(start, last) == marked.size:
+                if _digest(_without_added_commas(self.lines[start:last])) == marked.digest:
+                    yield Place(self.path, start + 1, last, self.mark(start + 1, last))
+                    break
+                last += 1  # a closing bracket after a comma that does not count
+
+    def places_before_comments(self, marked: SpanMark) -> Iterator[Place]:
+        """The runs in the same symbol with the marked text, before comments that are not in it."""
+        count = marked.lines
+        starts = {number - 1 - before for number in self._code for before in range(count)}
+        for start in sorted(start for start in starts if 0 <= start <= len(self.lines) - count):
+            if self._is_marked_before_comments(start, marked):
+                mark = self.mark(start + 1, start + count)
+                if mark.symbol == marked.symbol:
+                    yield Place(self.path, start + 1, start + count, mark)
+
+    def _is_marked_before_comments(self, start: int, marked: SpanMark) -> bool:
+        """Whether lines from `start` (0-based) are the marked ones, with comments at some ends."""
+        numbers = range(start, start + marked.lines)
+        commented = [at for at in numbers if at + 1 in self._code][:MAX_COMMENTS]
+        excess = self.offsets[start + marked.lines] - self.offsets[start] - marked.size
+        for chosen in _subsets(commented) if excess > 0 else ():
+            comments = sum(len(self.lines[at]) - len(self._code[at + 1]) for at in chosen)
+            if not comments <= excess <= comments + marked.lines:  # at most a comma in each line
+                continue
+            lines = [self._code[at + 1] if at in chosen else self.lines[at] for at in numbers]
+            if _digest(_without_added_commas(lines)) == marked.digest:
+                return True
+        return False
+
+    @cached_property
+    def _code(self) -> dict[int, str]:
+        """Number of each line with a comment at its end -> the code before it."""
+        from preread import syntax
+
+        found = syntax.code_before_comments(self.path, self.tree.text(self.path) or "")
+        return {number: "".join(code.split()) for number, code in found.items()}
+
+    def quoting(self, quote: str) -> list[tuple[int, int]]:
+        """The runs of lines that contain a quote, first to last."""
+        needle = "".join(quote.split())
+        at = fact_text.places(needle, "".join(self.lines))
+        return [
+            (bisect_right(self.offsets, start), bisect_left(self.offsets, start + len(needle)))
+            for start in at
+        ]
+
+    def _size(self, start: int, end: int) -> int:
+        """Characters of these lines without added commas; 0-based, `end` is not included."""
+        return self.offsets[end] - self.offsets[start] - self.commas[end - 1] + self.commas[start]
+
+    def with_blank_lines(self, place: Place, count: int) -> int:
+        """The last line of a place, extended by blank lines up to `count` lines in all."""
+        end = place.end
+        while end < min(place.start + count - 1, len(self.lines)) and not self.lines[end]:
+            end += 1
+        return end
+
+    def mark(self, start: int, end: int) -> SpanMark:
+        text = _without_added_commas(self.lines[start - 1 : end])
+        return SpanMark(
+            size=sum(map(len, text)),
+            digest=_digest(text),
+            before=_digest([self._neighbour(range(start - 2, -1, -1))]),
+            after=_digest([self._neighbour(range(end, len(self.lines)))]),
+            symbol=self.symbol(start, end),
+        )
+
+    def _neighbour(self, numbers: Iterable[int]) -> str:
+        """The first of these lines that is not blank."""
+        return next((self.lines[number] for number in numbers if self.lines[number]), "")
+
+    def symbol(self, start: int, end: int) -> str:
+        """The path of the innermost symbol or test around the lines, such as `Cart.add`.
+
+        A comment outside of all symbols belongs to the definition that follows it.
+        """
+        outline = self.tree.outline(self.path)
+        definitions = [(one.start, -one.end, one.container, one.name) for one in outline.symbols]
+        tests = [(one.start, -one.end, one.group, one.name) for one in outline.tests]
+        both = (*definitions, *tests)
+        around = [one for one in both if one[0] <= start and end <= -one[1]]
+        if around:
+            return symbol_path(*max(around)[2:])
+        below = min((one for one in both if one[0] > end), default=None)
+        if below is None or not self._is_comment(start, below[0]):
+            return ""
+        return symbol_path(*below[2:])
+
+    def _is_comment(self, start: int, end: int) -> bool:
+        """Whether all lines from `start` up to, but not including, `end` are comments."""
+        return all(line.startswith(ABOVE_DEFINITION) for line in self.lines[start - 1 : end - 1])
+
+    def digest(self, place: Place) -> str:
+        """The digest of a place's original lines, as in a manifest."""
+        return sources.Span(tuple(self.raw[place.start - 1 : place.end])).digest
+
+
+def _subsets(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All subsets of these numbers except the empty one."""
+    return chain.from_iterable(combinations(numbers, size + 1) for size in range(len(numbers)))
+
+
+def _has_added_comma(line: str, after: str) -> bool:
+    """Whether a line ends in a comma that formatters add where they break lines."""
+    return line.endswith(",") and after[:1] in {")", "]", "}"}
+
+
+def _without_added_commas(lines: list[str]) -> list[str]:
+    pairs = pairwise((*lines, ""))
+    return [line[:-1] if _has_added_comma(line, after) else line for line, after in pairs]
+
+
+def symbol_path(container: str, name: str) -> str:
+    return f"{container}.{name}" if container else name
+
+
+def _digest(lines: list[str]) -> str:
+    data = "".join(lines).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:12]
