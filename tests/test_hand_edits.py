@@ -114,6 +114,33 @@ def test_a_fence_that_moved_has_its_new_source_and_one_of_a_person_stays() -> No
     assert "ours" not in hand_edits.render_into(old, draft).lower()
 
 
+EXAMPLE = "## Example\nSource: {}\n```python\n{}\n```\n"
+
+
+def test_another_example_replaces_the_one_in_its_section() -> None:
+    old = "# Patterns: login\n\n{}\n## Ours\n- a note (a.py:1)\n"
+    new = old.format(EXAMPLE.format("b.py:5-6", "one()\ntwo()"))
+    draft = markdown.parse("patterns.md", "login", new)[0]
+    text = hand_edits.render_into(old.format(EXAMPLE.format("a.py:3", "one()")), draft)
+    assert text == new
+    assert hand_edits.render_into(text, draft) == new
+
+
+@pytest.mark.parametrize(
+    ("theirs", "source"),
+    [("- a fact (a.py:9)\n", ""), ("```\nours()\n```\n", "Source: a.py:9\n")],
+)
+def test_an_example_with_another_source_than_its_section_gets_one_of_its_own(
+    theirs: str, source: str
+) -> None:
+    old = f"# Patterns: login\n\n## Example\n{source}{theirs}"
+    new = f"{old}\n{EXAMPLE.format('b.py:5', 'one()')}"
+    draft = markdown.parse("patterns.md", "login", new)[0]
+    keep = {fact_text.fence_id("patterns.md", ("ours()",))}
+    assert hand_edits.render_into(old, draft, keep) == new
+    assert hand_edits.render_into(new, draft, keep) == new
+
+
 def test_json_that_git_merged_has_both_sides() -> None:
     text = """{
   "facts": [

@@ -1,4 +1,4 @@
-"""A build under its feature's lock: look up again, then add facts, refresh, or build anew."""
+"""A build under its feature's lock: look up again, then add facts, refresh, or build."""
 
 import time
 from functools import partial

@@ -31,7 +31,10 @@ INLINE_ORDER = (
     "requirements.md", "codebase.md",
 )  # fmt: skip
 # A reply does not know whether a gate refused anything.
-RETRY = "Go on. If a gate refused a write, a dispatch or a command for want of this, retry it."
+RETRY = (
+    "Go on. If a gate refused a write, a dispatch or a command because the dossier was missing, "
+    "retry it."
+)
 MAX_LOST, MAX_SHOWN = 5, 160  # facts named in a warning, and characters of each
 
 

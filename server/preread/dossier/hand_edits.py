@@ -46,18 +46,32 @@ def _update_facts(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines:
 def _add_items(
     before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines
 ) -> tuple[Section, ...]:
-    """Add the new facts at the ends of their sections; returns what needs a new section."""
+    """Add the new items at the ends of their sections; returns what needs a new section."""
     matched = {id(fact) for fact in pairs.values()}
     added: list[Section] = []
     for section in draft.sections:
-        new = tuple(item for item in section.items if _is_new(item, before, matched))
-        place = _end_of(before, section, pairs)
-        if place is not None:
-            facts = [item for item in new if isinstance(item, Fact)]
-            lines[place] += [_bullet(fact, section.source) for fact in facts]
-        elif new:
-            added.append(replace(section, items=new))
+        new = [item for item in section.items if _is_new(item, before, matched)]
+        home = _home_of(before, section, pairs)
+        if home is not None:
+            end = lines[max((_last_line(item) for item in home.items), default=home.line)]
+            takes_fences = _takes_fences(home, section, lines)
+            for item in new:
+                if isinstance(item, Fact):
+                    end.append(_bullet(item, section.source))
+                elif takes_fences:
+                    end += markdown.fence_lines(item)
+            new = [] if takes_fences else [item for item in new if isinstance(item, Fence)]
+        if new:
+            added.append(replace(section, items=tuple(new)))
     return tuple(added)
+
+
+def _takes_fences(home: Section, section: Section, lines: Lines) -> bool:
+    """Whether an old section can have a section's new fences: it has, or can get, their source."""
+    if home.source == section.source:
+        return True
+    is_empty = not any(lines[item.line] for item in home.items)
+    return is_empty and bool(home.source) and not markdown.heading_source(home.heading)
 
 
 def _bullet(fact: Fact, base: str = "") -> str:
@@ -137,14 +151,14 @@ def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines
             lines[section.line].append(f"Source: {of_facts[0].source}")
 
 
-def _end_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> int | None:
-    """The last line of an old section's items or its heading; None when there is no such one."""
+def _home_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> Section | None:
+    """The old section with one of a section's facts or its heading; None if there is none."""
     new = set(map(id, section.facts))
     for old in before.sections:
         shares = any(id(pairs.get(fact.line)) in new for fact in old.facts)
         is_plain = old.items or not old.source  # nothing may come before its `Source:` line
         if shares or (old.heading == section.heading and old.line and is_plain):
-            return max((_last_line(item) for item in old.items), default=old.line)
+            return old
     return None
 
 

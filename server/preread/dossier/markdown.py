@@ -231,11 +231,16 @@ def _lines(draft: Draft) -> Iterator[str]:
             yield f"Source: {paths.shorten(base)}"
         for item in section.items:
             if isinstance(item, Fence):
-                longest = max(map(len, re.findall("`+", "\n".join(item.lines))), default=0)
-                mark = "`" * max(3, longest + 1)
-                yield from (f"{mark}{item.language}", *item.lines, mark)
+                yield from fence_lines(item)
             else:
                 yield _bullet(item, base, paths)
+
+
+def fence_lines(fence: Fence) -> tuple[str, ...]:
+    """The lines of a fence, with marks that are longer than any backticks in it."""
+    longest = max(map(len, re.findall("`+", "\n".join(fence.lines))), default=0)
+    mark = "`" * max(3, longest + 1)
+    return (f"{mark}{fence.language}", *fence.lines, mark)
 
 
 def _shared_basenames(draft: Draft) -> set[str]:

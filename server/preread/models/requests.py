@@ -22,4 +22,4 @@ class Request(Model):
         False, description="The level was left open: a history of failures raises it to full."
     )
     force: bool = False
-    extend: tuple[str, ...] = Field((), description="The only files that the model shall draft.")
+    extend: tuple[str, ...] = Field((), description="The only files that the model is to draft.")

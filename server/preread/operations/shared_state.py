@@ -125,7 +125,7 @@ class Calls:
         mark = paging.mark_of(asked) if operation.paged else ""
         at = paging.place(options.cursor or "", mark)
         window = paging.window(at, options.limit) if operation.reads_window else None
-        # A copy, because a context finds its project once, and a chain's next call must do it anew.
+        # A copy: a context finds its project once, and a chain's next call has to find its own.
         context = replace(self.context, window=window)
         if options.dry_run and operation.effect != "read":
             reply: Model = await _preview(context, operation, request)

@@ -244,6 +244,6 @@ def refusal(services: Services) -> Fault:
 
 
 def refused(services: Services) -> PrereadError:
-    """The refusal as an error, for runs of agents, which nothing can stand in for."""
+    """The refusal as an error: nothing replaces an agent's run."""
     fault = refusal(services)
     return PrereadError(fault.code, f"{fault.reason}.", fault.hint)
