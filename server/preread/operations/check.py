@@ -11,7 +11,12 @@ from preread.layout import REQUIRED
 from preread.models import Model, Problem
 from preread.operations.integrity import check as integrity
 from preread.operations.published_dossier import PublishedDossier, find_serving
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.registry import (
+    FEATURE,
+    Operation,
+    RequestModel,
+    threaded,
+)
 from preread.records import runlog
 from preread.services import Services
 
@@ -55,10 +60,6 @@ class CheckReply(Model):
     run: RunLog | None = Field(None, description="How far along the run log is.")
     problems: tuple[ProblemFound, ...]
     warnings: tuple[str, ...] = ()
-
-
-async def check(context: Context, request: CheckRequest) -> CheckReply:
-    return await in_thread(context, context.services(), _check, request)
 
 
 def _check(services: Services, request: CheckRequest) -> CheckReply:
@@ -162,7 +163,7 @@ OPERATION = Operation(
     doc="Check a published dossier, even one written by hand: every format rule, every source. "
     "With `--run`, its run log; with `--all`, everything that is stored.",
     example="preread check checkout",
-    run=check,
+    run=threaded(_check),
     command="check",
     positional=("feature",),
 )

@@ -15,7 +15,7 @@ from preread.errors import PrereadError, Unreadable
 from preread.infra.subprocesses import Done
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.project import git
 from preread.project.globs import glob_pattern
 from preread.project.tree import Tree
@@ -61,10 +61,6 @@ class ImpactReply(Model):
     paths: tuple[str, ...]
     features: tuple[str, ...] = Field(description="The dossiers that they are in.")
     facts: tuple[TouchedFact, ...]
-
-
-async def impact(context: Context, request: ImpactRequest) -> ImpactReply:
-    return await in_thread(context, context.services(), _impact, request)
 
 
 ORDER: tuple[How, ...] = ("gone", "changed", "in the change", "moved", "cites")
@@ -247,7 +243,7 @@ OPERATION = Operation(
     effect="read",
     doc="List the facts that a change to these files affects; default: the files changed in git.",
     example="preread impact api/shop/checkout.py",
-    run=impact,
+    run=threaded(_impact),
     command="impact",
     positional=("paths",),
     pages="facts",
