@@ -1,4 +1,4 @@
-"""The registry: all_operations capability once, typed, for every face; one module per operation."""
+"""The registry: every capability once, typed, for every face; one module per operation."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -154,8 +154,3 @@ REGISTRY = Registry()
 def operation(command: str) -> Operation:
     """The operation that a command runs."""
     return REGISTRY[COMMANDS[command]]
-
-
-def all_operations() -> tuple[Operation, ...]:
-    """All operations, in the order in which faces list them."""
-    return tuple(REGISTRY.values())
