@@ -10,7 +10,7 @@ from preread.errors import PrereadError
 from preread.layout import REQUIRED
 from preread.models import Model, Problem
 from preread.operations.integrity import check as integrity
-from preread.operations.published_dossier import PublishedDossier, find_serving
+from preread.operations.published_dossier import find_serving
 from preread.operations.registry import (
     FEATURE,
     Operation,
@@ -103,8 +103,8 @@ def _check_one(services: Services, feature: str) -> CheckReply:
         for name in REQUIRED
         if not found.texts.get(name, "").strip()
     ]
-    if problems:
-        _hint_if_stale(services, found)
+    if problems:  # tell the gates if the next load would rebuild it
+        staleness.hint(services, found.feature, found.manifest)
     return CheckReply(
         feature=found.feature,
         ok=not problems,
@@ -121,11 +121,6 @@ def _problem_found(problem: Problem, folder: str = "") -> ProblemFound:
         code=problem.code,
         message=problem.message,
     )
-
-
-def _hint_if_stale(services: Services, found: PublishedDossier) -> None:
-    """Tell the gates about a dossier that the next load would rebuild."""
-    staleness.hint(services, found.feature, found.manifest)
 
 
 def _check_run(services: Services, name: str) -> CheckReply:
