@@ -12,7 +12,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "server"))
 
 from preread.client.operations import HOME, positional_params  # noqa: E402
-from preread.operations import all_operations  # noqa: E402
+from preread.operations import REGISTRY  # noqa: E402
 from preread.operations.registry import Operation  # noqa: E402
 
 
@@ -63,7 +63,9 @@ def classes(operations: Iterable[Operation], prefix: str) -> list[str]:
 
 
 def written() -> str:
-    operations = [one for one in all_operations() if one.name != "config.call"]  # it is for a shell
+    operations = [
+        one for one in REGISTRY.values() if one.name != "config.call"
+    ]  # it is for a shell
     modules = sorted({one.reply.__module__ for one in operations})
     head = [
         "# Made by tests/_client.py from the registry of operations.", "# fmt: off",

@@ -29,11 +29,11 @@ def _commands() -> list[tuple[str, str, str]]:
     from preread.cli.builds import tail
     from preread.cli.commands import mcp, watch
     from preread.cli.daemon import serve, token
-    from preread.operations import all_operations
+    from preread.operations import REGISTRY
 
     rows = [
         (op.category, " ".join((op.command, *(name.upper() for name in op.positional))), op.doc)
-        for op in all_operations()
+        for op in REGISTRY.values()
         if op.command
     ]
     others = (
@@ -68,12 +68,12 @@ def conditions() -> str:
 
 
 def operations() -> str:
-    from preread.operations import all_operations
+    from preread.operations import REGISTRY
     from preread.operations.arguments import signature
 
     rows = [
         f"| `{op.name}` | {signature(op.request)} | {op.effect}{', people' * op.people_only} | {op.doc} |"
-        for op in all_operations()
+        for op in REGISTRY.values()
     ]
     return "\n".join(
         ["| operation | params | effect | what it does |", "| --- | --- | --- | --- |", *rows]

@@ -15,9 +15,9 @@ from conftest import ROOT, Cli, make_repository
 from preread import __version__
 from preread.cli.commands import Commands, parse
 from preread.errors import CODES
-from preread.operations import all_operations
+from preread.operations import REGISTRY
 
-OPERATIONS = all_operations()
+OPERATIONS = tuple(REGISTRY.values())
 
 COMMANDS = (
     "load extend show status evidence failures builds facts graph capture remember recall decide documents read report check wrong remove "

@@ -20,7 +20,7 @@ from preread.client.operations import positional_params
 from preread.errors import CODES
 from preread.infra.locks import FileLock
 from preread.layout import Layout
-from preread.operations import REGISTRY, all_operations
+from preread.operations import REGISTRY
 from preread.operations.facts import SearchReply
 
 pytestmark = pytest.mark.anyio
@@ -223,7 +223,7 @@ def test_a_client_that_was_not_entered_and_names_that_do_not_exist_are_mistakes(
 def test_the_types_are_those_of_the_registry() -> None:
     assert _client.PLACE.read_text() == _client.written(), "run python tests/_client.py"
     preread = Client()
-    for operation in all_operations():
+    for operation in REGISTRY.values():
         category, _, verb = operation.name.partition(".")
         owner = preread if category == "context" else getattr(preread, category)
         assert callable(getattr(owner, verb))

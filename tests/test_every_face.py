@@ -10,7 +10,7 @@ import pytest
 
 from _faces import FACES, State, face
 from _mcp_process import shop
-from preread.operations import all_operations
+from preread.operations import REGISTRY
 
 Seen = dict[str, State]
 Params = Callable[[Seen], State]
@@ -140,7 +140,7 @@ SCRIPT: dict[str, State | Params] = {
 
 
 def test_the_script_has_every_operation_once() -> None:
-    assert set(SCRIPT) == {operation.name for operation in all_operations()}
+    assert set(SCRIPT) == {operation.name for operation in REGISTRY.values()}
 
 
 async def walk(name: str, root: Path) -> Seen:
@@ -175,7 +175,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     return anyio.run(walk, "in process", shop(tmp_path_factory.mktemp("faces") / "shop"))
 
 
-FOR_PEOPLE = {operation.name for operation in all_operations() if operation.people_only}
+FOR_PEOPLE = {operation.name for operation in REGISTRY.values() if operation.people_only}
 
 
 def test_in_process_every_operation_works(expected: Seen) -> None:

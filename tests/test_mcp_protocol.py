@@ -8,9 +8,9 @@ from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from _mcp_process import MODES, connect, shop
-from preread.operations import all_operations
+from preread.operations import REGISTRY
 
-OPERATIONS = all_operations()
+OPERATIONS = tuple(REGISTRY.values())
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +57,7 @@ async def test_two_tools_are_listed_whatever_the_number_of_operations(client):
 
 async def test_tools_full_lists_each_operation_for_agents_with_its_schemas_and_effect(tmp_path):
     offered = {
-        o.name: o for o in all_operations() if not o.people_only and o.name != "context.load"
+        o.name: o for o in REGISTRY.values() if not o.people_only and o.name != "context.load"
     }
     async with connect(shop(tmp_path / "shop"), "legacy", {"PREREAD_TOOLS": "full"}) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}

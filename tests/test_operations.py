@@ -19,10 +19,10 @@ from preread.builds.jobs import Caller, Jobs
 from preread.errors import PrereadError
 from preread.layout import FILES, REQUIRED, Layout
 from preread.models import Model
-from preread.operations import ALIASES, ROWS, all_operations
+from preread.operations import ALIASES, REGISTRY, ROWS
 from preread.operations.registry import Context
 
-OPERATIONS = all_operations()
+OPERATIONS = tuple(REGISTRY.values())
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 

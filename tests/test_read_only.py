@@ -13,7 +13,7 @@ from _faces import answer
 from _files_project import disk, ignores_permissions, make_read_only, snapshot
 from _processes import small
 from conftest import ROOT, Cli, child_environ, git
-from preread.operations import all_operations
+from preread.operations import REGISTRY
 from preread.operations.registry import RequestModel
 
 READS = (
@@ -88,7 +88,7 @@ def fewest(request: type[RequestModel]) -> dict[str, object]:
 async def answers_of_reads(project: Path) -> dict[str, str]:
     """The error's code of each operation that reads; empty for a result."""
     found = {}
-    for operation in all_operations():
+    for operation in REGISTRY.values():
         if operation.effect == "read":
             state = {"method": operation.name, "params": fewest(operation.request)}
             reply = await answer(project, state)

@@ -11,7 +11,7 @@ from preread.dossier.basenames import FILE_KINDS
 from preread.dossier.sources import Ref, SourceError, Span
 from preread.errors import PrereadError
 from preread.gates.feature_names import is_feature
-from preread.infra.secrets import is_env_file
+from preread.infra.env_files import is_env_file
 from preread.models import Manifest
 from preread.services import Services
 

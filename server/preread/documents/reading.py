@@ -21,6 +21,8 @@ from preread.infra import atomic, db
 from preread.infra.reading import plain_bytes
 from preread.project.tree import Tree
 
+# Errors that reading any other document would meet, too.
+WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})
 MAX_BYTES = 100_000_000
 # Seconds of wall time, for a child that hangs. Work is limited by processor time: 30 s of it took
 # more than a minute on a busy machine.

@@ -1,6 +1,6 @@
 """The kinds of nodes and edges, and the models of both in replies."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field
 
@@ -14,8 +14,6 @@ EdgeKind = Literal[
     "cites", "defines", "tests", "calls", "changed-with", "fixed-by", "failed-in", "belongs-to",
     "supersedes",
 ]  # fmt: skip
-NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
-EDGE_KINDS: tuple[EdgeKind, ...] = get_args(EdgeKind)
 NodeState = State | Literal["failed", "retired"]
 # Confidence of computed edges. Results of a parser or a record are nearly certain; `calls`
 # and `tests` are guessed from names and imports, `fixed-by` from a commit's subject.

@@ -109,9 +109,4 @@ def listed(folder: Path, suffix: str) -> list[Path]:
 
     Raises Unreadable.
     """
-    try:
-        with read_errors(folder), os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name.endswith(suffix)]
-    except OSError:  # it is not there
-        return []
-    return [folder / name for name in sorted(names)]
+    return [folder / name for name in names_in(folder) if name.endswith(suffix)]

@@ -5,9 +5,6 @@ from pathlib import Path
 
 from preread.gates.secrets import HIDDEN, kind_of_secret, redacted
 from preread.infra import env_files
-from preread.infra.env_files import is_env_file
-
-__all__ = ["Credentials", "is_env_file"]
 
 
 class Credentials:

@@ -154,8 +154,3 @@ REGISTRY = Registry()
 def operation(command: str) -> Operation:
     """The operation that a command runs."""
     return REGISTRY[COMMANDS[command]]
-
-
-def all_operations() -> tuple[Operation, ...]:
-    """All operations, in the order in which faces list them."""
-    return tuple(REGISTRY.values())

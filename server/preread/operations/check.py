@@ -10,8 +10,13 @@ from preread.errors import PrereadError
 from preread.layout import REQUIRED
 from preread.models import Model, Problem
 from preread.operations.integrity import check as integrity
-from preread.operations.published_dossier import PublishedDossier, find_serving
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.published_dossier import find_serving
+from preread.operations.registry import (
+    FEATURE,
+    Operation,
+    RequestModel,
+    threaded,
+)
 from preread.records import runlog
 from preread.services import Services
 
@@ -57,10 +62,6 @@ class CheckReply(Model):
     warnings: tuple[str, ...] = ()
 
 
-async def check(context: Context, request: CheckRequest) -> CheckReply:
-    return await in_thread(context, context.services(), _check, request)
-
-
 def _check(services: Services, request: CheckRequest) -> CheckReply:
     if request.all and not request.feature and not request.run:
         return _check_all(services)
@@ -102,8 +103,8 @@ def _check_one(services: Services, feature: str) -> CheckReply:
         for name in REQUIRED
         if not found.texts.get(name, "").strip()
     ]
-    if problems:
-        _hint_if_stale(services, found)
+    if problems:  # tell the gates if the next load would rebuild it
+        staleness.hint(services, found.feature, found.manifest)
     return CheckReply(
         feature=found.feature,
         ok=not problems,
@@ -120,11 +121,6 @@ def _problem_found(problem: Problem, folder: str = "") -> ProblemFound:
         code=problem.code,
         message=problem.message,
     )
-
-
-def _hint_if_stale(services: Services, found: PublishedDossier) -> None:
-    """Tell the gates about a dossier that the next load would rebuild."""
-    staleness.hint(services, found.feature, found.manifest)
 
 
 def _check_run(services: Services, name: str) -> CheckReply:
@@ -162,7 +158,7 @@ OPERATION = Operation(
     doc="Check a published dossier, even one written by hand: every format rule, every source. "
     "With `--run`, its run log; with `--all`, everything that is stored.",
     example="preread check checkout",
-    run=check,
+    run=threaded(_check),
     command="check",
     positional=("feature",),
 )

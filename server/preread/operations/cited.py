@@ -1,12 +1,12 @@
 """The facts of a published dossier with what proves each: state, age, and the lines it cites."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import Literal
 
 from pydantic import Field
 
-from preread.dossier import fact_text, sources
+from preread.dossier import fact_text, markdown, sources
 from preread.dossier.sources import SourceError
 from preread.errors import PrereadError
 from preread.infra.secrets import Credentials
@@ -73,15 +73,9 @@ def facts(services: Services, found: PublishedDossier, drafts: Iterable[Draft]) 
             sources=tuple(source(verdict, each) for each in one.sources),
         )
 
-    return [fact(draft.name, heading, one) for draft, heading, one in _facts_of(chosen)]
-
-
-def _facts_of(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, str, Fact]]:
-    for draft in drafts:
-        for section in draft.sections:
-            for item in section.items:
-                if isinstance(item, Fact):
-                    yield draft, section.heading, item
+    return [
+        fact(draft.name, section.heading, one) for draft, section, one in markdown.all_facts(chosen)
+    ]
 
 
 def _source(

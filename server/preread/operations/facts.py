@@ -9,7 +9,7 @@ from preread.errors import PrereadError
 from preread.facts import FoundFact
 from preread.models import Model
 from preread.operations.published_dossier import find_serving
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 Kind = Literal[
@@ -33,10 +33,6 @@ class SearchReply(Model):
     facts: tuple[FoundFact, ...]
 
 
-async def search(context: Context, request: SearchRequest) -> SearchReply:
-    return await in_thread(context, context.services(), _search, request)
-
-
 def _search(services: Services, request: SearchRequest) -> SearchReply:
     feature = find_serving(services, request.feature).feature if request.feature else None
     wanted = facts.Wanted(feature, request.kind, request.confidence)
@@ -57,7 +53,7 @@ OPERATION = Operation(
     effect="read",
     doc="Search the facts of all dossiers and of the project's knowledge.",
     example='preread facts "coupon rounding" --limit 5',
-    run=search,
+    run=threaded(_search),
     command="facts",
     positional=("query",),
     pages="facts",

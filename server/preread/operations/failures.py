@@ -7,7 +7,12 @@ from pydantic import Field
 
 from preread import aliases, inputs, resolve
 from preread.models import Model
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.registry import (
+    FEATURE,
+    Operation,
+    RequestModel,
+    threaded,
+)
 from preread.project import packages
 from preread.services import Services
 
@@ -57,10 +62,6 @@ class FailuresReply(Model):
     tests: tuple[FailedTest, ...]
     total: int
     notes: tuple[str, ...] = ()
-
-
-async def failures(context: Context, request: FailuresRequest) -> FailuresReply:
-    return await in_thread(context, context.services(), _failures, request)
 
 
 def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
@@ -125,7 +126,7 @@ OPERATION = Operation(
     doc="Show the tests that failed over time, from reports and recorded runs: "
     "how often, when, why, how flaky.",
     example="preread failures checkout --limit 5",
-    run=failures,
+    run=threaded(_failures),
     command="failures",
     positional=("feature",),
 )

@@ -10,7 +10,7 @@ from preread.gates import blocks, dossiers, rules, run_records
 from preread.infra.reading import plain_bytes
 from preread.models import Model
 from preread.operations import gates, hooks
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -55,10 +55,6 @@ class GatedReply(Model):
     rules: tuple[GateRule, ...]
     files: tuple[GatedFile, ...]
     blocked: tuple[Blocked, ...] = Field(description="The latest first.")
-
-
-async def gated(context: Context, request: GatedRequest) -> GatedReply:
-    return await in_thread(context, context.services(), _gated, request)
 
 
 def _gated(services: Services, request: GatedRequest) -> GatedReply:
@@ -112,6 +108,6 @@ OPERATION = Operation(
     effect="read",
     doc="List the files that the gates cover, and the calls that they blocked, with the reasons.",
     example="preread call config.gated",
-    run=gated,
+    run=threaded(_gated),
     pages="files",
 )

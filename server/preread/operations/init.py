@@ -13,7 +13,7 @@ from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
 from preread.operations.init_undo import IGNORES, undo
 from preread.operations.previews import change
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import Operation, Preview, RequestModel, threaded
 from preread.services import Services
 from preread.settings import Settings, personal_keys
 
@@ -55,10 +55,6 @@ class InitReply(Model):
     )
     notes: tuple[str, ...] = ()
     next: str
-
-
-async def init(context: Context, request: InitRequest) -> InitReply:
-    return await in_thread(context, context.services(), _init, request)
 
 
 def _init(services: Services, request: InitRequest) -> InitReply:
@@ -103,10 +99,6 @@ def _is_kept(layout: Layout, name: str) -> bool:
     """Whether a file exists that `init` leaves alone."""
     is_provisional = name == ".gitignore" and git_rules.is_provisional(layout)
     return os.path.lexists(layout.project / name) and not is_provisional
-
-
-async def preview(context: Context, request: InitRequest) -> Preview:
-    return await in_thread(context, context.services(), _preview, request)
 
 
 def _preview(services: Services, request: InitRequest) -> Preview:
@@ -192,7 +184,7 @@ OPERATION = Operation(
     effect="write",
     doc="Set up the project: settings, gates and git rules that fit the tests it has.",
     example="preread init --share",
-    run=init,
-    preview=preview,
+    run=threaded(_init),
+    preview=threaded(_preview),
     command="init",
 )

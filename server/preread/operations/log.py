@@ -5,7 +5,7 @@ import json
 from pydantic import Field
 
 from preread.models import Model
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.records import audit
 from preread.records.audit import Entry
 from preread.services import Services
@@ -24,10 +24,6 @@ class LogReply(Model):
     """Calls, the latest first."""
 
     entries: tuple[Entry, ...]
-
-
-async def log(context: Context, request: LogRequest) -> LogReply:
-    return await in_thread(context, context.services(), _log, request)
 
 
 def _log(services: Services, request: LogRequest) -> LogReply:
@@ -58,7 +54,7 @@ OPERATION = Operation(
     effect="read",
     doc="List the calls that changed something: when, what, by whom, with what outcome.",
     example="preread log --method context.wrong --limit 5",
-    run=log,
+    run=threaded(_log),
     command="log",
     pages="entries",
 )

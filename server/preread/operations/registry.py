@@ -1,6 +1,6 @@
 """What an operation is, and the context that each one gets."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from preread.unchanged import Unchanged
 
 T = TypeVar("T")
+R = TypeVar("R", bound="RequestModel")
 P = ParamSpec("P")
 
 PERSON = "person"
@@ -43,6 +44,10 @@ class RequestModel(Model):
         if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
             raise ValueError("not valid Unicode text")
         return value
+
+
+class NothingRequest(RequestModel):
+    """Takes no params."""
 
 
 def services_of(
@@ -206,6 +211,17 @@ async def in_thread(
             await anyio.lowlevel.checkpoint_if_cancelled()
         raise failure
     return answer
+
+
+def threaded(
+    step: Callable[[Services, R], T],
+) -> Callable[[Context, R], Coroutine[Any, Any, T]]:
+    """The `run` or `preview` of an operation that is one step in a worker thread."""
+
+    async def run(context: Context, request: R) -> T:
+        return await in_thread(context, context.services(), step, request)
+
+    return run
 
 
 async def _stop_when_cancelled(progress: Progress) -> None:

@@ -5,13 +5,9 @@ from pydantic import Field
 from preread import meaning, settings_loading
 from preread.infra import embedding
 from preread.models import Model
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Context, NothingRequest, Operation, in_thread
 from preread.services import Services
 from preread.settings_loading import Origin
-
-
-class SemanticRequest(RequestModel):
-    """Takes no params."""
 
 
 class SemanticReply(Model):
@@ -27,7 +23,7 @@ class SemanticReply(Model):
     hint: str = ""
 
 
-async def get(context: Context, request: SemanticRequest) -> SemanticReply:  # noqa: ARG001
+async def get(context: Context, request: NothingRequest) -> SemanticReply:  # noqa: ARG001
     return await in_thread(context, context.services(), reply)
 
 
@@ -48,7 +44,7 @@ def reply(services: Services) -> SemanticReply:
 
 OPERATION = Operation(
     name="config.get_semantic_config",
-    request=SemanticRequest,
+    request=NothingRequest,
     reply=SemanticReply,
     effect="read",
     doc="Show how much meaning counts in recall and ranking: model, weights, stored vectors.",

@@ -8,7 +8,7 @@ from preread import settings_loading
 from preread.errors import PrereadError
 from preread.models import Model
 from preread.operations.arguments import nearest
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 from preread.settings import Settings
 from preread.settings_loading import Origin
@@ -36,10 +36,6 @@ class SettingsReply(Model):
     warnings: tuple[str, ...] = ()
 
 
-async def get(context: Context, request: SettingsRequest) -> SettingsReply:
-    return await in_thread(context, context.services(), _get, request)
-
-
 def _get(services: Services, request: SettingsRequest) -> SettingsReply:
     fields = Settings.model_fields
     if request.key is not None and request.key not in fields:
@@ -65,7 +61,7 @@ OPERATION = Operation(
     effect="read",
     doc="Show each setting's value, and where it comes from.",
     example="preread settings timeout",
-    run=get,
+    run=threaded(_get),
     command="settings",
     positional=("key",),
 )

@@ -15,7 +15,14 @@ from preread.infra import atomic
 from preread.layout import BY_NAME
 from preread.models import Draft, Model
 from preread.operations import previews, published_dossier
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import (
+    Context,
+    Operation,
+    Preview,
+    RequestModel,
+    in_thread,
+    threaded,
+)
 from preread.services import Services
 
 
@@ -54,10 +61,6 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
             await in_thread(context, services, _drop, feature, ids)
     await in_thread(context, services, facts.index, check_unbudgeted)
     return WrongReply(dropped=dropped)
-
-
-async def preview(context: Context, request: WrongRequest) -> Preview:
-    return await in_thread(context, context.services(), _preview, request)
 
 
 def _preview(services: Services, request: WrongRequest) -> Preview:
@@ -183,7 +186,7 @@ OPERATION = Operation(
     doc="Drop a wrong fact from the published dossiers, and keep it from coming back.",
     example="preread wrong 3f9a01bc",
     run=wrong,
-    preview=preview,
+    preview=threaded(_preview),
     command="wrong",
     positional=("fact",),
 )

@@ -5,8 +5,8 @@ from pydantic import Field
 from preread.gates import attention
 from preread.models import Model
 from preread.operations.attention import shared
-from preread.operations.attention.shared import Change, Item, NothingRequest, Proposal
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.attention.shared import Change, Item, Proposal
+from preread.operations.registry import NothingRequest, Operation, threaded
 from preread.services import Services
 
 TOP = 5
@@ -22,11 +22,7 @@ class CognitiveReply(Model):
     proposed: tuple[Proposal, ...] = Field((), description="wm_consolidate keeps them.")
 
 
-async def status(context: Context, request: NothingRequest) -> CognitiveReply:  # noqa: ARG001
-    return await in_thread(context, context.services(), _status)
-
-
-def _status(services: Services) -> CognitiveReply:
+def _status(services: Services, _: NothingRequest) -> CognitiveReply:
     found = shared.events(services)
     items, places = shared.items(found), shared.changes(found)
     scores = {item.what: item.score for item in items}
@@ -47,6 +43,6 @@ OPERATION = Operation(
     doc="Show working memory at a glance: what has attention, and which facts the next session "
     "gets because of it.",
     example="preread attention",
-    run=status,
+    run=threaded(_status),
     command="attention",
 )

@@ -4,8 +4,8 @@ from pydantic import Field
 
 from preread.models import Model
 from preread.operations.attention import shared
-from preread.operations.attention.shared import Change, NothingRequest
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.attention.shared import Change
+from preread.operations.registry import NothingRequest, Operation, threaded
 from preread.services import Services
 
 
@@ -16,11 +16,7 @@ class BoundaryReply(Model):
     boundaries: tuple[Change, ...]
 
 
-async def detect(context: Context, request: NothingRequest) -> BoundaryReply:  # noqa: ARG001
-    return await in_thread(context, context.services(), _detect)
-
-
-def _detect(services: Services) -> BoundaryReply:
+def _detect(services: Services, _: NothingRequest) -> BoundaryReply:
     found = shared.changes(shared.events(services))
     return BoundaryReply(latest=found[-1] if found else None, boundaries=tuple(found[::-1]))
 
@@ -33,6 +29,6 @@ OPERATION = Operation(
     doc="Show where the work changed: another feature, a long pause, another part of the tree, a "
     "finished run.",
     example="preread call attention.detect_boundary",
-    run=detect,
+    run=threaded(_detect),
     pages="boundaries",
 )

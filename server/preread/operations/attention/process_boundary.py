@@ -6,7 +6,7 @@ from preread.gates.attention import BOUNDARY
 from preread.models import Model
 from preread.operations.attention import shared
 from preread.operations.attention.shared import Item, Proposal
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import Context, Operation, Preview, RequestModel, threaded
 from preread.services import Services
 
 
@@ -21,10 +21,6 @@ class ProcessReply(Model):
 
     items: tuple[Item, ...]
     proposed: tuple[Proposal, ...] = Field((), description="wm_consolidate keeps them.")
-
-
-async def process(context: Context, request: ProcessRequest) -> ProcessReply:
-    return await in_thread(context, context.services(), _process, request)
 
 
 def _process(services: Services, request: ProcessRequest) -> ProcessReply:
@@ -44,7 +40,7 @@ OPERATION = Operation(
     effect="write",
     doc="End a piece of work: what had attention fades, and what recurs is proposed.",
     example="""preread call attention.process_boundary '{"why": "the refund is done"}'""",
-    run=process,
+    run=threaded(_process),
     preview=preview,
     pages="items",
 )

@@ -12,16 +12,11 @@ from preread.gates.attention import Event
 from preread.infra import atomic
 from preread.layout import Layout
 from preread.models import Model
-from preread.operations.registry import RequestModel
 from preread.services import Services
 
 # In how many pieces of work something has to occur to count as recurring.
 OFTEN_NOTED, OFTEN_TOGETHER = 2, 3
 MAX_PROPOSED = 10
-
-
-class NothingRequest(RequestModel):
-    """Takes no params."""
 
 
 class Item(Model):

@@ -6,7 +6,7 @@ from preread.infra.secrets import Credentials
 from preread.models import Model
 from preread.operations.attention import shared
 from preread.operations.attention.shared import Item
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import Context, Operation, Preview, RequestModel, threaded
 from preread.services import Services
 
 
@@ -24,10 +24,6 @@ class AddReply(Model):
     """What has attention now, the highest score first."""
 
     items: tuple[Item, ...]
-
-
-async def add(context: Context, request: AddRequest) -> AddReply:
-    return await in_thread(context, context.services(), _add, request)
 
 
 def _add(services: Services, request: AddRequest) -> AddReply:
@@ -48,7 +44,7 @@ OPERATION = Operation(
     effect="write",
     doc="Give a file, a feature or a note attention: the next sessions get the facts about it.",
     example="""preread call attention.wm_add '{"what": "the sandbox rejects amounts over 999"}'""",
-    run=add,
+    run=threaded(_add),
     preview=preview,
     pages="items",
 )

@@ -36,13 +36,9 @@ async def consolidate(context: Context, request: ConsolidateRequest) -> Consolid
     found = await in_thread(context, context.services(), _find)
     if not found:
         return ConsolidateReply(state="nothing", proposed=(), next="Nothing recurs yet.")
-    if context.is_agent or not request.yes:  # an agent cannot say yes for the person
-        if context.caller.ask is None:
-            say = "Show them to the person; to keep them: `preread consolidate --yes` in a terminal"
-            return ConsolidateReply(state="proposed", proposed=found, next=say)
-        listed = "".join(f"\n- {one.text} ({one.why})" for one in found)
-        if not await context.caller.ask(f"Keep this in the project's knowledge?{listed}\n"):
-            return ConsolidateReply(state="declined", proposed=found, next="Nothing was kept.")
+    facts = [f"{one.text} ({one.why})" for one in found]
+    if kept_back := await keeping.refusal(context, facts, "consolidate", yes=request.yes):
+        return ConsolidateReply(proposed=found, **kept_back)
     kept, refused = [], []
     for one in found:
         try:

@@ -5,7 +5,7 @@ from pydantic import Field
 from preread.gates.attention import TURN
 from preread.operations.attention import shared
 from preread.operations.attention.wm_status import StatusReply
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import Context, Operation, Preview, RequestModel, threaded
 from preread.services import Services
 
 
@@ -13,10 +13,6 @@ class DecayRequest(RequestModel):
     """How much to let it fade."""
 
     turns: int = Field(1, ge=1, le=100, description="As after this many prompts of the person.")
-
-
-async def decay(context: Context, request: DecayRequest) -> StatusReply:
-    return await in_thread(context, context.services(), _decay, request)
 
 
 def _decay(services: Services, request: DecayRequest) -> StatusReply:
@@ -36,7 +32,7 @@ OPERATION = Operation(
     effect="write",
     doc="Let attention fade, for clients that keep no transcript from which turns could be read.",
     example="""preread call attention.wm_decay '{"turns": 3}'""",
-    run=decay,
+    run=threaded(_decay),
     preview=preview,
     pages="items",
 )

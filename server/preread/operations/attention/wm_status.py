@@ -2,8 +2,8 @@
 
 from preread.models import Model
 from preread.operations.attention import shared
-from preread.operations.attention.shared import Item, NothingRequest
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.attention.shared import Item
+from preread.operations.registry import NothingRequest, Operation, threaded
 from preread.services import Services
 
 
@@ -13,11 +13,7 @@ class StatusReply(Model):
     items: tuple[Item, ...]
 
 
-async def status(context: Context, request: NothingRequest) -> StatusReply:  # noqa: ARG001
-    return await in_thread(context, context.services(), _status)
-
-
-def _status(services: Services) -> StatusReply:
+def _status(services: Services, _: NothingRequest) -> StatusReply:
     return StatusReply(items=tuple(shared.items(shared.events(services))))
 
 
@@ -28,6 +24,6 @@ OPERATION = Operation(
     effect="read",
     doc="List what has attention: files and dossiers that sessions used, and notes.",
     example="preread call attention.wm_status",
-    run=status,
+    run=threaded(_status),
     pages="items",
 )

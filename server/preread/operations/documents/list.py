@@ -6,12 +6,8 @@ from preread.documents import catalog
 from preread.errors import PrereadError
 from preread.models import Model
 from preread.operations.documents.entries import Entry, entry
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import NothingRequest, Operation, threaded
 from preread.services import Services
-
-
-class ListRequest(RequestModel):
-    """Takes no params."""
 
 
 class Listed(Model):
@@ -29,11 +25,7 @@ class ListReply(Model):
     documents: tuple[Listed, ...]
 
 
-async def list_(context: Context, _: ListRequest) -> ListReply:
-    return await in_thread(context, context.services(), _list)
-
-
-def _list(services: Services) -> ListReply:
+def _list(services: Services, _: NothingRequest) -> ListReply:
     known = catalog.loaded(services.layout)
     return ListReply(documents=tuple(_listed(services, *pair) for pair in known.items()))
 
@@ -48,11 +40,11 @@ def _listed(services: Services, path: str, digest: str) -> Listed:
 
 OPERATION = Operation(
     name="documents.list",
-    request=ListRequest,
+    request=NothingRequest,
     reply=ListReply,
     effect="read",
     doc="List the loaded documents, with their metadata.",
     example="preread call documents.list",
-    run=list_,
+    run=threaded(_list),
     pages="documents",
 )

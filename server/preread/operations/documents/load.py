@@ -17,8 +17,6 @@ from preread.operations.documents.entries import Entry, entry
 from preread.operations.registry import Change, Context, Operation, Preview, RequestModel, in_thread
 from preread.services import Services
 
-WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would fail for all others
-
 
 class LoadRequest(RequestModel):
     """What to load."""
@@ -59,7 +57,7 @@ def _load(services: Services, context: Context, request: LoadRequest) -> LoadRep
         try:
             found.append(entry(services.tree_with_progress(*doing), _inside(services, place)))
         except PrereadError as error:
-            if len(places) == 1 or error.code in WHOLE:
+            if len(places) == 1 or error.code in reading.WHOLE:
                 raise
             shown = _name(services, place)
             failed.append(

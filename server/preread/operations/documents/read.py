@@ -9,7 +9,7 @@ from preread.errors import PrereadError
 from preread.literature.measured import REFERENCE, confidence
 from preread.models import Model
 from preread.operations.documents.entries import PATH, About, ReadBy, about, cite, read_by
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -57,10 +57,6 @@ class ReadReply(Model):
     warnings: tuple[str, ...] = ()
 
 
-async def read(context: Context, request: ReadRequest) -> ReadReply:
-    return await in_thread(context, context.services(), _read, request)
-
-
 def _read(services: Services, request: ReadRequest) -> ReadReply:
     found = reading.read(services.tree, request.path)
     document = found.document
@@ -104,7 +100,7 @@ OPERATION = Operation(
     effect="read",
     doc="Show a document's text by pages or sections, its tables, and the works that it cites.",
     example="preread read docs/paper.pdf --first 2 --last 3",
-    run=read,
+    run=threaded(_read),
     command="read",
     positional=("path",),
     pages="parts",

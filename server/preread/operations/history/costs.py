@@ -10,7 +10,7 @@ from pydantic import Field
 
 from preread.infra.reading import plain_bytes
 from preread.models import Model
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.records import spending
 from preread.services import Services
 
@@ -48,10 +48,6 @@ class CostsReply(Model):
     features: tuple[Cost, ...] = Field(description="The most expensive first.")
     spent: spending.Spent
     month_usd: float = Field(description="The limit for a month; 0: none.")
-
-
-async def costs(context: Context, request: CostsRequest) -> CostsReply:
-    return await in_thread(context, context.services(), _costs, request)
 
 
 def _costs(services: Services, request: CostsRequest) -> CostsReply:
@@ -105,5 +101,5 @@ OPERATION = Operation(
     effect="read",
     doc="Show what builds with a model cost, by day and by feature.",
     example="preread call history.costs '{\"days\": 7}'",
-    run=costs,
+    run=threaded(_costs),
 )

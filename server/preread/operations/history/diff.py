@@ -8,7 +8,7 @@ from preread.dossier.fact_changes import Change, Kind, Known, compare
 from preread.dossier.fact_history import Event
 from preread.models import Model
 from preread.operations.history import versions
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.registry import FEATURE, Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -44,10 +44,6 @@ class DiffReply(Model):
     version: str = Field(description="What that version is.")
     changes: tuple[FactChange, ...]
     warnings: tuple[str, ...] = ()
-
-
-async def diff(context: Context, request: DiffRequest) -> DiffReply:
-    return await in_thread(context, context.services(), _diff, request)
 
 
 def _diff(services: Services, request: DiffRequest) -> DiffReply:
@@ -104,7 +100,7 @@ OPERATION = Operation(
     effect="read",
     doc="List a dossier's facts that were added, removed, moved or changed, and why.",
     example="preread diff checkout --since 3d",
-    run=diff,
+    run=threaded(_diff),
     command="diff",
     positional=("feature",),
     pages="changes",

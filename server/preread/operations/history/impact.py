@@ -8,14 +8,13 @@ from typing import Literal
 from pydantic import Field
 
 from preread.dossier import fact_text, published, relocation, sources
-from preread.dossier.fact_changes import Known
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref
 from preread.errors import PrereadError, Unreadable
 from preread.infra.subprocesses import Done
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.project import git
 from preread.project.globs import glob_pattern
 from preread.project.tree import Tree
@@ -63,25 +62,21 @@ class ImpactReply(Model):
     facts: tuple[TouchedFact, ...]
 
 
-async def impact(context: Context, request: ImpactRequest) -> ImpactReply:
-    return await in_thread(context, context.services(), _impact, request)
-
-
 ORDER: tuple[How, ...] = ("gone", "changed", "in the change", "moved", "cites")
 
 
 def _impact(services: Services, request: ImpactRequest) -> ImpactReply:
     changed = _changed(services, request)
-    found = [one for feature in _features(services) for one in _of(services, feature, changed)]
+    found = [
+        one
+        for feature in published.features(services.layout)
+        for one in _of(services, feature, changed)
+    ]
     return ImpactReply(
         paths=tuple(changed),
         features=tuple(sorted({one.feature for one in found if one.feature})),
         facts=tuple(sorted(found, key=lambda one: (ORDER.index(one.how), one.feature))),
     )
-
-
-def _features(services: Services) -> list[str]:
-    return published.features(services.layout)
 
 
 def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
@@ -135,7 +130,7 @@ def _relative(services: Services, path: str) -> str:
 
 def _cited(services: Services) -> Iterator[str]:
     """The files that dossiers cite, whether they still exist or not."""
-    for feature in _features(services):
+    for feature in published.features(services.layout):
         for source in published_dossier.find(services, feature).manifest.spans:
             ref = sources.parse(source)
             if ref is not None and ref.path and ref.kind != "absent":
@@ -201,11 +196,9 @@ def _of(services: Services, feature: str, changed: dict[str, Ranges]) -> Iterato
         if touched_sources:
             source = min(touched_sources, key=lambda one: ORDER.index(how[one]))
             id_ = fact_text.fact_id(name, fact.text)
-            one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
             yield TouchedFact(
-                id=one.id, feature=feature, file=name, text=one.text, source=source,
-                how=how[source],
-            )  # fmt: skip
+                id=id_, feature=feature, file=name, text=fact.text, source=source, how=how[source]
+            )
 
 
 def _touched(
@@ -247,7 +240,7 @@ OPERATION = Operation(
     effect="read",
     doc="List the facts that a change to these files affects; default: the files changed in git.",
     example="preread impact api/shop/checkout.py",
-    run=impact,
+    run=threaded(_impact),
     command="impact",
     positional=("paths",),
     pages="facts",

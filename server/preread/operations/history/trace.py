@@ -11,7 +11,7 @@ from preread.models import Model
 from preread.names import feature_name
 from preread.operations.history import blame
 from preread.operations.history.blame import Blamed
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.records import audit
 from preread.services import Services
 
@@ -42,12 +42,8 @@ class TraceReply(Model):
     steps: tuple[Step, ...]
 
 
-async def trace(context: Context, request: TraceRequest) -> TraceReply:
-    return await in_thread(context, context.services(), _trace, request.fact)
-
-
-def _trace(services: Services, wanted: str) -> TraceReply:
-    fact = blame.blamed(services, wanted)[0]
+def _trace(services: Services, request: TraceRequest) -> TraceReply:
+    fact = blame.blamed(services, request.fact)[0]
     steps = [*_sources(services, fact), *_calls(services, fact), *_origins(fact)]
     return TraceReply(fact=fact, steps=tuple(sorted(steps, key=lambda step: step.at or 0.0)))
 
@@ -115,7 +111,7 @@ OPERATION = Operation(
     effect="read",
     doc="Show the chain that led to a fact: commits, calls, builds and edits, the oldest first.",
     example="preread trace 3f9a01bc",
-    run=trace,
+    run=threaded(_trace),
     command="trace",
     positional=("fact",),
 )

@@ -5,7 +5,7 @@ from pydantic import Field
 from preread import backups
 from preread.backups import Backup
 from preread.models import Model
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.registry import FEATURE, Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -19,10 +19,6 @@ class BackupsReply(Model):
     """Backups, the latest first."""
 
     backups: tuple[Backup, ...]
-
-
-async def list_backups(context: Context, request: BackupsRequest) -> BackupsReply:
-    return await in_thread(context, context.services(), _list, request)
 
 
 def _list(services: Services, request: BackupsRequest) -> BackupsReply:
@@ -41,7 +37,7 @@ OPERATION = Operation(
     effect="read",
     doc="List the backups of files that were replaced, set aside or removed, latest first.",
     example="preread backups",
-    run=list_backups,
+    run=threaded(_list),
     command="backups",
     positional=("feature",),
     pages="backups",

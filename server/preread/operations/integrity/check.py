@@ -10,12 +10,8 @@ from preread.layout import Layout
 from preread.models import Model
 from preread.operations.integrity import damage
 from preread.operations.integrity.damage import Damage
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Context, NothingRequest, Operation, in_thread
 from preread.services import Services
-
-
-class IntegrityRequest(RequestModel):
-    """Takes no params."""
 
 
 class DamageFound(Model):
@@ -36,7 +32,7 @@ class IntegrityReply(Model):
     problems: tuple[DamageFound, ...]
 
 
-async def integrity(context: Context, _: IntegrityRequest) -> IntegrityReply:
+async def integrity(context: Context, _: NothingRequest) -> IntegrityReply:
     return await in_thread(context, context.services(), look)
 
 
@@ -78,7 +74,7 @@ def found(layout: Layout, one: Damage) -> DamageFound:
 
 OPERATION = Operation(
     name="integrity.check",
-    request=IntegrityRequest,
+    request=NothingRequest,
     reply=IntegrityReply,
     effect="read",
     doc="Check what is stored: dossiers against their manifests, index, hints, run records.",

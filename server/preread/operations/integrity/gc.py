@@ -10,7 +10,14 @@ from preread.builds import feature_lock
 from preread.dossier import published
 from preread.models import Model
 from preread.operations.integrity import check
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import (
+    Context,
+    Operation,
+    Preview,
+    RequestModel,
+    in_thread,
+    threaded,
+)
 from preread.services import Services
 
 DAY = 86_400
@@ -28,10 +35,6 @@ class GcReply(Model):
     backups: tuple[str, ...] = Field(description="Ids of the backups that were too old.")
     leftovers: tuple[str, ...] = Field(description="Drafts and temporary files of killed builds.")
     cached: int = Field(description="Cached results that belonged to no dossier.")
-
-
-async def gc(context: Context, request: GcRequest) -> GcReply:
-    return await in_thread(context, context.services(), _gc, request)
 
 
 async def preview(context: Context, request: GcRequest) -> Preview:
@@ -88,7 +91,7 @@ OPERATION = Operation(
     doc="Remove old backups, leftovers of killed builds, and cached results that belong to no "
     "dossier.",
     example="preread gc --days 7",
-    run=gc,
+    run=threaded(_gc),
     preview=preview,
     command="gc",
     people_only=True,

@@ -12,14 +12,16 @@ from preread.models import Model
 from preread.operations.integrity import check, damage
 from preread.operations.integrity.check import DamageFound
 from preread.operations.integrity.damage import Damage
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import (
+    Context,
+    NothingRequest,
+    Operation,
+    Preview,
+    in_thread,
+)
 from preread.services import Services
 
 MAX_ROUNDS = 4  # one repair can reveal more damage
-
-
-class RepairRequest(RequestModel):
-    """Takes no params."""
 
 
 class RepairReply(Model):
@@ -32,7 +34,7 @@ class RepairReply(Model):
     next: str
 
 
-async def repair(context: Context, _: RepairRequest) -> RepairReply:
+async def repair(context: Context, _: NothingRequest) -> RepairReply:
     services = context.services()
     services.layout.guard()
     done: list[DamageFound] = []
@@ -53,7 +55,7 @@ async def repair(context: Context, _: RepairRequest) -> RepairReply:
     )
 
 
-async def preview(context: Context, _: RepairRequest) -> Preview:
+async def preview(context: Context, _: NothingRequest) -> Preview:
     found = await in_thread(context, context.services(), check.look)
     notes = [f"{one.path}: {one.message}: {one.fix or 'left to you'}" for one in found.problems]
     return Preview(notes=tuple(notes))
@@ -92,7 +94,7 @@ def _backed_up(layout: Layout, paths: tuple[Path, ...]) -> str:
 
 OPERATION = Operation(
     name="integrity.repair",
-    request=RepairRequest,
+    request=NothingRequest,
     reply=RepairReply,
     effect="write",
     doc="Rebuild derived data and set damaged files aside; what people wrote stays.",

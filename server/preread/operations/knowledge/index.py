@@ -10,7 +10,7 @@ from preread.index import indexer
 from preread.infra import db, sqlite
 from preread.models import Model
 from preread.operations.knowledge import reading
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -28,10 +28,6 @@ class IndexReply(Model):
     nodes: int
     edges: int
     seconds: float
-
-
-async def index(context: Context, request: IndexRequest) -> IndexReply:
-    return await in_thread(context, context.services(), _index, request)
 
 
 def _index(services: Services, request: IndexRequest) -> IndexReply:
@@ -65,5 +61,5 @@ OPERATION = Operation(
     effect="read",  # what it writes is derived, in .cache/
     doc="Bring the index of the project, its facts and the knowledge graph up to date.",
     example="preread call knowledge.index",
-    run=index,
+    run=threaded(_index),
 )

@@ -10,7 +10,7 @@ from preread.graph.reading import Page
 from preread.graph.walks import EdgeFilter, around
 from preread.models import Model
 from preread.operations.knowledge import reading
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 MANY = 20_000
@@ -30,10 +30,6 @@ class NodeReply(Model):
     edges: tuple[Edge, ...]
     nodes: tuple[Node, ...]
     counts: dict[str, int] = Field(description="How many edges there are of each kind, in all.")
-
-
-async def node(context: Context, request: NodeRequest) -> NodeReply:
-    return await in_thread(context, context.services(), _node, request)
 
 
 def _node(services: Services, request: NodeRequest) -> NodeReply:
@@ -62,5 +58,5 @@ OPERATION = Operation(
     effect="read",
     doc="Show one node of the knowledge graph: its place, its confidence, its related nodes.",
     example="""preread call knowledge.node '{"node": "checkout"}'""",
-    run=node,
+    run=threaded(_node),
 )

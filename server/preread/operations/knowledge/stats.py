@@ -8,7 +8,7 @@ from preread.graph.model import Node
 from preread.graph.reading import counts
 from preread.models import Model
 from preread.operations.knowledge import reading
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -38,10 +38,6 @@ class StatsReply(Model):
     orphaned: int = Field(description="How many of these there are.")
 
 
-async def stats(context: Context, request: StatsRequest) -> StatsReply:
-    return await in_thread(context, context.services(), _stats, request)
-
-
 def _stats(services: Services, request: StatsRequest) -> StatsReply:
     return reading.current(services, lambda connection: _counted(connection, request.limit))
 
@@ -66,5 +62,5 @@ OPERATION = Operation(
     doc="Count the knowledge graph's nodes and edges; list what is cited most, and facts that cite "
     "nothing.",
     example="preread call knowledge.stats",
-    run=stats,
+    run=threaded(_stats),
 )

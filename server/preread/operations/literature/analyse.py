@@ -15,7 +15,7 @@ from preread.literature.model import Relation, RelationKind, Sourced
 from preread.literature.network import Link, Made, Network
 from preread.models import Model
 from preread.operations.literature import shared
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 Measure = Literal["degree", "betweenness", "pagerank", "communities", "bridges", "over_time"]
@@ -60,10 +60,6 @@ class AnalyseReply(Model):
 
 
 Measured = tuple[list[Row], bool]  # and whether it is exact
-
-
-async def analyse(context: Context, request: AnalyseRequest) -> AnalyseReply:
-    return await in_thread(context, context.services(), _analyse, request)
 
 
 def _analyse(services: Services, request: AnalyseRequest) -> AnalyseReply:
@@ -189,6 +185,6 @@ OPERATION = Operation(
     effect="read",
     doc="Measure a graph of documents: degree, betweenness, PageRank, communities, bridges, years.",
     example="""preread call graph.analyse '{"graph": "3f9a01bc22d1"}'""",
-    run=analyse,
+    run=threaded(_analyse),
     pages="rows",
 )

@@ -8,7 +8,7 @@ from preread.literature import exports, network
 from preread.literature.network import Made
 from preread.models import Model
 from preread.operations.literature import shared
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -26,10 +26,6 @@ class ExportReply(Model):
 
     text: str
     made: Made
-
-
-async def export(context: Context, request: ExportRequest) -> ExportReply:
-    return await in_thread(context, context.services(), _export, request)
 
 
 def _export(services: Services, request: ExportRequest) -> ExportReply:
@@ -50,5 +46,5 @@ OPERATION = Operation(
     effect="read",
     doc="Return a graph as GraphML, CSV or JSON-LD; the works it cites as BibTeX or CSL-JSON.",
     example="""preread call graph.export '{"graph": "3f9a01bc22d1", "format": "graphml"}'""",
-    run=export,
+    run=threaded(_export),
 )

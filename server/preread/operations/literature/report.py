@@ -12,7 +12,7 @@ from preread.literature.measures import Tell
 from preread.literature.network import Made, Network
 from preread.models import Model
 from preread.operations.literature import shared
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 TOP = 10
@@ -42,10 +42,6 @@ class ReportReply(Model):
     citations: tuple[str, ...]
     figures: tuple[Figure, ...]
     made: Made
-
-
-async def report(context: Context, request: ReportRequest) -> ReportReply:
-    return await in_thread(context, context.services(), _report, request)
 
 
 def _report(services: Services, request: ReportRequest) -> ReportReply:
@@ -174,5 +170,5 @@ OPERATION = Operation(
     effect="read",
     doc="Write a report on a graph of documents, as Markdown with citations that resolve.",
     example="""preread call graph.report '{"graph": "3f9a01bc22d1"}'""",
-    run=report,
+    run=threaded(_report),
 )

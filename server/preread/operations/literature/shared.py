@@ -17,7 +17,6 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.agents.reader import Read
 
-WHOLE = frozenset({"E_EXTRA", "E_CANCELLED", "E_TIMEOUT", "E_WRITE"})  # would fail for all others
 GRAPH = "The graph's name, as `graph.build` returns it."
 
 
@@ -68,7 +67,7 @@ def papers(services: Services, paths: Iterable[str]) -> Papers:
         try:
             one = reading.read(services.tree_with_progress(*doing), path)
         except PrereadError as error:
-            if error.code in WHOLE:
+            if error.code in reading.WHOLE:
                 raise
             faults.append(error)
             read.unread[path] = f"{error.code}: {error.message}"

@@ -5,12 +5,12 @@ from pydantic import Field
 from preread.models import Model
 from preread.operations.literature import records
 from preread.operations.literature.records import Record
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import (
+    NothingRequest,
+    Operation,
+    threaded,
+)
 from preread.services import Services
-
-
-class WorkflowsRequest(RequestModel):
-    """Takes no params."""
 
 
 class Chain(Model):
@@ -28,11 +28,7 @@ class WorkflowsReply(Model):
     workflows: tuple[Chain, ...]
 
 
-async def workflows(context: Context, _: WorkflowsRequest) -> WorkflowsReply:
-    return await in_thread(context, context.services(), _workflows)
-
-
-def _workflows(services: Services) -> WorkflowsReply:
+def _workflows(services: Services, _: NothingRequest) -> WorkflowsReply:
     return WorkflowsReply(workflows=tuple(map(_chain, records.listed(services.layout))))
 
 
@@ -48,11 +44,11 @@ def _chain(one: Record) -> Chain:
 
 OPERATION = Operation(
     name="documents.workflows",
-    request=WorkflowsRequest,
+    request=NothingRequest,
     reply=WorkflowsReply,
     effect="read",
     doc="List the recorded chains of calls on documents; `documents.workflow` replays one.",
     example="preread call documents.workflows",
-    run=workflows,
+    run=threaded(_workflows),
     pages="workflows",
 )

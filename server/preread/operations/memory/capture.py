@@ -66,12 +66,10 @@ async def capture(context: Context, request: CaptureRequest) -> CaptureReply:
     )
     if not found.facts:
         return reply(state="nothing", next="There is nothing new in the run log's LEARN.")
-    if context.is_agent or not request.yes:  # an agent cannot say yes for the person
-        if context.caller.ask is None:
-            keeps = f"`preread capture {found.feature} --yes` in a terminal"
-            return reply(state="proposed", next=f"Show them to the person; to keep them: {keeps}")
-        if not await context.caller.ask(_question(found)):
-            return reply(state="declined", next="Nothing was kept.")
+    facts = [f"{fact.text} ({', '.join(fact.sources)})" for fact in found.facts]
+    command = f"capture {found.feature}"
+    if refused := await keeping.refusal(context, facts, command, yes=request.yes):
+        return reply(**refused)
     kept = [await keeping.keep(context, _new(fact)) for fact in found.facts]
     return reply(state="kept", kept=tuple(kept))
 
@@ -117,11 +115,6 @@ def _collection(feature: str) -> str:
 
 def _new(fact: Proposed) -> New:
     return New(fact.text, fact.collection, fact.sources)
-
-
-def _question(found: _Found) -> str:
-    listed = "".join(f"\n- {fact.text} ({', '.join(fact.sources)})" for fact in found.facts)
-    return f"Keep this in the project's knowledge?{listed}\n"
 
 
 OPERATION = Operation(

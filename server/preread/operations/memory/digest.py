@@ -7,7 +7,7 @@ from pydantic import Field
 from preread.models import Model
 from preread.operations.memory import entries
 from preread.operations.memory.entries import Memory
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -28,10 +28,6 @@ class DigestReply(Model):
     retired: int = Field(description="Facts that were replaced or forgotten.")
     failed: int = Field(description="Facts in use whose sources are invalid now.")
     entries: tuple[Memory, ...]
-
-
-async def digest(context: Context, request: DigestRequest) -> DigestReply:
-    return await in_thread(context, context.services(), _digest, request)
 
 
 def _digest(services: Services, request: DigestRequest) -> DigestReply:
@@ -56,6 +52,6 @@ OPERATION = Operation(
     effect="read",
     doc="List everything that is remembered, with counts; with `all`, also what was replaced.",
     example="preread call memory.digest",
-    run=digest,
+    run=threaded(_digest),
     pages="entries",
 )

@@ -85,6 +85,24 @@ async def preview(context: Context, *news: New) -> Preview:
     return await in_thread(context, context.services(), _preview, context, news)
 
 
+async def refusal(
+    context: Context, facts: Iterable[str], command: str, *, yes: bool
+) -> dict[str, str]:
+    """Asks the person; the state of a reply that keeps nothing, and what is next, else empty.
+
+    An agent cannot say yes for the person.
+    """
+    if yes and not context.is_agent:
+        return {}
+    if context.caller.ask is None:
+        keeps = f"`preread {command} --yes` in a terminal"
+        return {"state": "proposed", "next": f"Show them to the person; to keep them: {keeps}"}
+    listed = "".join(f"\n- {fact}" for fact in facts)
+    if await context.caller.ask(f"Keep this in the project's knowledge?{listed}\n"):
+        return {}
+    return {"state": "declined", "next": "Nothing was kept."}
+
+
 def _keep(services: Services, context: Context, new: New) -> KeptReply:
     layout = services.layout
     fact = checked(services, who(services, context), new)

@@ -5,7 +5,7 @@ from pydantic import Field
 from preread.models import Model
 from preread.operations.memory import entries
 from preread.operations.memory.entries import Memory
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.services import Services
 
 
@@ -21,10 +21,6 @@ class RecentReply(Model):
     """What is remembered, the latest first; people's own lines have no date and come last."""
 
     entries: tuple[Memory, ...]
-
-
-async def recent(context: Context, request: RecentRequest) -> RecentReply:
-    return await in_thread(context, context.services(), _recent, request)
 
 
 def _recent(services: Services, request: RecentRequest) -> RecentReply:
@@ -44,6 +40,6 @@ OPERATION = Operation(
     effect="read",
     doc="List what was remembered last.",
     example="""preread call memory.recent '{"limit": 5}'""",
-    run=recent,
+    run=threaded(_recent),
     pages="entries",
 )

@@ -7,7 +7,7 @@ from pydantic import Field
 from preread.memory.book import Book, Entry
 from preread.models import Model
 from preread.operations.memory import entries, keeping
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import Operation, Preview, RequestModel, threaded
 from preread.services import Services
 
 
@@ -30,14 +30,6 @@ class UpdateReply(Model):
     collection: str
     path: str
     line: int
-
-
-async def update(context: Context, request: UpdateRequest) -> UpdateReply:
-    return await in_thread(context, context.services(), _update, request)
-
-
-async def preview(context: Context, request: UpdateRequest) -> Preview:
-    return await in_thread(context, context.services(), _preview, request)
 
 
 def _update(services: Services, request: UpdateRequest) -> UpdateReply:
@@ -84,6 +76,6 @@ OPERATION = Operation(
     effect="write",
     doc="Change the tags, the topic or the collection of a remembered fact.",
     example="""preread call memory.update_metadata '{"fact": "3f9a01bc", "tags": ["money"]}'""",
-    run=update,
-    preview=preview,
+    run=threaded(_update),
+    preview=threaded(_preview),
 )

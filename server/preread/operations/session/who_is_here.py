@@ -8,15 +8,11 @@ from pydantic import Field
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Model
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Context, NothingRequest, Operation, in_thread
 from preread.operations.session import shared
 from preread.records import sessions
 from preread.records.sessions import Session
 from preread.services import Services
-
-
-class WhoRequest(RequestModel):
-    """Takes no params."""
 
 
 class RunningBuild(Model):
@@ -35,7 +31,7 @@ class WhoReply(Model):
     builds: tuple[RunningBuild, ...] = ()
 
 
-async def who_is_here(context: Context, request: WhoRequest) -> WhoReply:  # noqa: ARG001
+async def who_is_here(context: Context, _: NothingRequest) -> WhoReply:
     return await in_thread(context, context.services(), _who, shared.me(context).id)
 
 
@@ -61,7 +57,7 @@ def running(layout: Layout, found: Sequence[Session] = ()) -> tuple[RunningBuild
 
 OPERATION = Operation(
     name="session.who_is_here",
-    request=WhoRequest,
+    request=NothingRequest,
     reply=WhoReply,
     effect="read",
     doc="List the sessions in this project: what each works on and writes, and which builds run.",

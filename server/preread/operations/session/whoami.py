@@ -1,7 +1,7 @@
 """`whoami`: the calling session as the others see it."""
 
 from preread.errors import PrereadError
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Context, NothingRequest, Operation, in_thread
 from preread.operations.session import shared
 from preread.operations.session.shared import MineReply
 from preread.records import sessions
@@ -9,11 +9,7 @@ from preread.records.sessions import Identity, Session
 from preread.services import Services
 
 
-class WhoamiRequest(RequestModel):
-    """Takes no params."""
-
-
-async def whoami(context: Context, request: WhoamiRequest) -> MineReply:  # noqa: ARG001
+async def whoami(context: Context, _: NothingRequest) -> MineReply:
     return await in_thread(context, context.services(), _whoami, shared.me(context))
 
 
@@ -37,7 +33,7 @@ def _registered(services: Services, identity: Identity) -> tuple[Session, list[S
 
 OPERATION = Operation(
     name="session.whoami",
-    request=WhoamiRequest,
+    request=NothingRequest,
     reply=MineReply,
     effect="read",
     doc="Show this session as others see it, and its number of unread messages.",

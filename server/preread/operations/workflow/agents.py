@@ -8,17 +8,17 @@ from preread.infra import assets
 from preread.infra.reading import listed, plain_bytes
 from preread.layout import Layout
 from preread.models import Model
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import (
+    NothingRequest,
+    Operation,
+    threaded,
+)
 from preread.operations.workflow import definitions
 from preread.services import Services
 
 DESCRIPTION = re.compile(r"^description:\s*(.+)$", re.MULTILINE)
 OWN = (".claude/agents", ".project/agents")  # where a project keeps its own
 MAX_AGENTS, MAX_BYTES = 100, 200_000
-
-
-class AgentsRequest(RequestModel):
-    """Takes no params."""
 
 
 class Agent(Model):
@@ -45,11 +45,7 @@ class AgentsReply(Model):
     agents: tuple[Agent, ...]
 
 
-async def agents(context: Context, request: AgentsRequest) -> AgentsReply:
-    return await in_thread(context, context.services(), _agents, request)
-
-
-def _agents(services: Services, _: AgentsRequest) -> AgentsReply:
+def _agents(services: Services, _: NothingRequest) -> AgentsReply:
     workflows = definitions.all_workflows(services.layout).values()
     taken = {name for workflow in workflows for name in workflow.agents}
     found = {agent.name: agent for agent in (*_shipped(), *_own(services.layout))}
@@ -87,11 +83,11 @@ def _agent(name: str, text: str, path: str) -> Agent:
 
 OPERATION = Operation(
     name="workflow.agents",
-    request=AgentsRequest,
+    request=NothingRequest,
     reply=AgentsReply,
     effect="read",
     doc="List what can be dispatched: workflows as a whole, and agents that belong to none.",
     example="preread call workflow.agents",
-    run=agents,
+    run=threaded(_agents),
     pages="agents",
 )

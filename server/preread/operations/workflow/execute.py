@@ -13,12 +13,7 @@ from preread.errors import Cancelled, PrereadError
 from preread.gates.feature_names import slug
 from preread.operations.agent import coordinator
 from preread.operations.agent.execute import dossier, lowered, ticket_text
-from preread.operations.registry import (
-    Context,
-    Operation,
-    Preview,
-    in_thread,
-)
+from preread.operations.registry import Context, Operation, Preview, in_thread
 from preread.operations.workflow import definitions
 from preread.operations.workflow.definitions import OF_TESTS, Workflow
 from preread.operations.workflow.flow import TESTS, Flow, WorkflowOrder

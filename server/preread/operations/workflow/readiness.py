@@ -10,7 +10,7 @@ from preread.gates.feature_names import PROJECT
 from preread.infra.plural import counted
 from preread.models import Model
 from preread.operations import published_dossier
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.registry import FEATURE, Operation, RequestModel, threaded
 from preread.operations.workflow import changes, coverage, definitions
 from preread.operations.workflow.progress import Progress, Project
 from preread.operations.workflow.state import begun
@@ -61,10 +61,6 @@ class ReadinessReply(Model):
     @property
     def ok(self) -> bool:
         return self.ready
-
-
-async def readiness(context: Context, request: ReadinessRequest) -> ReadinessReply:
-    return await in_thread(context, context.services(), _readiness, request)
 
 
 def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
@@ -159,7 +155,7 @@ OPERATION = Operation(
     effect="read",
     doc="Say whether the work is ready, what blocks it, and what was counted; exits 1 if not.",
     example="preread ready checkout --base main",
-    run=readiness,
+    run=threaded(_readiness),
     command="ready",
     positional=("feature",),
 )

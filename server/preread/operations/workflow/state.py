@@ -7,7 +7,7 @@ from preread.dossier import published
 from preread.gates.feature_names import is_feature
 from preread.infra.reading import listed
 from preread.models import Model
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.registry import FEATURE, Operation, RequestModel, threaded
 from preread.operations.workflow import definitions
 from preread.operations.workflow.definitions import Workflow, log_path
 from preread.operations.workflow.progress import Progress, Project
@@ -40,10 +40,6 @@ class StateReply(Model):
 
     features: tuple[FeatureState, ...]
     workflows: dict[str, str] = Field(description="Every workflow, with what it is for.")
-
-
-async def state(context: Context, request: StateRequest) -> StateReply:
-    return await in_thread(context, context.services(), _state, request)
 
 
 def _state(services: Services, request: StateRequest) -> StateReply:
@@ -102,7 +98,7 @@ OPERATION = Operation(
     effect="read",
     doc="Say how far each feature is in its workflow, and what comes next.",
     example="preread workflow checkout",
-    run=state,
+    run=threaded(_state),
     command="workflow",
     pages="features",
     positional=("feature",),

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from preread import aliases
 from preread.models import Model
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.registry import FEATURE, Operation, RequestModel, threaded
 from preread.operations.workflow import definitions
 from preread.operations.workflow.definitions import Workflow
 from preread.operations.workflow.progress import Progress, Project
@@ -43,10 +43,6 @@ class SuggestReply(Model):
     suggestions: tuple[Suggestion, ...]
     stage: str = Field("", description="The feature's stage, if it was begun.")
     next: str
-
-
-async def suggest(context: Context, request: SuggestRequest) -> SuggestReply:
-    return await in_thread(context, context.services(), _suggest, request)
 
 
 def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
@@ -129,5 +125,5 @@ OPERATION = Operation(
     effect="read",
     doc="Suggest the workflow for a task, or a feature's next step, with reasons.",
     example="""preread call workflow.suggest '{"task": "the login test is flaky"}'""",
-    run=suggest,
+    run=threaded(_suggest),
 )

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from pydantic import Field
 
 from preread.errors import PrereadError
-from preread.infra.secrets import is_env_file
+from preread.infra.env_files import is_env_file
 from preread.models import Model
 from preread.names import feature_name
 from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Operation, RequestModel, threaded
 from preread.operations.worktree.remove import NAME
 from preread.services import Services
 from preread.worktrees import compare, records
@@ -14,10 +14,6 @@ class DiffRequest(RequestModel):
     """Which worktree."""
 
     name: str = Field(description=NAME)
-
-
-async def run(context: Context, request: DiffRequest) -> Compared:
-    return await in_thread(context, context.services(), _diff, request)
 
 
 def _diff(services: Services, request: DiffRequest) -> Compared:
@@ -32,7 +28,7 @@ OPERATION = Operation(
     effect="read",
     doc="Show what a worktree changed since its base: commits, files and diff.",
     example="preread worktree diff coupon",
-    run=run,
+    run=threaded(_diff),
     command="worktree diff",
     positional=("name",),
 )

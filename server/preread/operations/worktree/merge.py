@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from preread.models import Model
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import Operation, Preview, RequestModel, threaded
 from preread.operations.worktree.remove import NAME
 from preread.services import Services
 from preread.worktrees import merging, records
@@ -41,14 +41,6 @@ class MergeReply(Model):
     commit: str = ""
     conflicts: tuple[Conflict, ...] = ()
     next: str
-
-
-async def run(context: Context, request: MergeRequest) -> MergeReply:
-    return await in_thread(context, context.services(), _merge, request)
-
-
-async def preview(context: Context, request: MergeRequest) -> Preview:
-    return await in_thread(context, context.services(), _preview, request)
 
 
 def _merge(services: Services, request: MergeRequest) -> MergeReply:
@@ -89,8 +81,8 @@ OPERATION = Operation(
     effect="write",
     doc="Merge a worktree's branch into its base; conflicts stay in the worktree, as data.",
     example="preread worktree merge coupon",
-    run=run,
-    preview=preview,
+    run=threaded(_merge),
+    preview=threaded(_preview),
     command="worktree merge",
     positional=("name",),
 )

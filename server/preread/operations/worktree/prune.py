@@ -3,14 +3,10 @@
 from pydantic import Field
 
 from preread.models import Model
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import NothingRequest, Operation, Preview, threaded
 from preread.services import Services
 from preread.worktrees import repair
 from preread.worktrees.repository import open_repository
-
-
-class PruneRequest(RequestModel):
-    """Takes no params."""
 
 
 class PruneReply(Model):
@@ -19,19 +15,11 @@ class PruneReply(Model):
     repaired: tuple[str, ...] = Field(description="A line for each; empty if all was well.")
 
 
-async def run(context: Context, request: PruneRequest) -> PruneReply:
-    return await in_thread(context, context.services(), _prune, request)
-
-
-async def preview(context: Context, request: PruneRequest) -> Preview:
-    return await in_thread(context, context.services(), _preview, request)
-
-
-def _prune(services: Services, _: PruneRequest) -> PruneReply:
+def _prune(services: Services, _: NothingRequest) -> PruneReply:
     return PruneReply(repaired=tuple(repair.repair(open_repository(services, committed=False))))
 
 
-def _preview(services: Services, _: PruneRequest) -> Preview:
+def _preview(services: Services, _: NothingRequest) -> Preview:
     repository = open_repository(services, committed=False)
     notes = [f"{record.name}: would {what}" for record, what in repair.broken(repository)]
     notes += [f"would remove {lock}" for lock in repair.stale_locks(repository)]
@@ -40,12 +28,12 @@ def _preview(services: Services, _: PruneRequest) -> Preview:
 
 OPERATION = Operation(
     name="worktree.prune",
-    request=PruneRequest,
+    request=NothingRequest,
     reply=PruneReply,
     effect="write",
     doc="Repair worktrees that a kill or a full disk left half-created or half-removed.",
     example="preread worktree prune",
-    run=run,
-    preview=preview,
+    run=threaded(_prune),
+    preview=threaded(_preview),
     command="worktree prune",
 )

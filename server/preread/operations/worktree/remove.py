@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from preread.models import Model
-from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.registry import Operation, Preview, RequestModel, threaded
 from preread.services import Services
 from preread.worktrees import records, removal
 from preread.worktrees.repository import open_repository
@@ -27,14 +27,6 @@ class RemoveReply(Model):
     kept: str = Field(description="The ref that keeps its work; empty if it had none of its own.")
     commit: str
     next: str
-
-
-async def run(context: Context, request: RemoveRequest) -> RemoveReply:
-    return await in_thread(context, context.services(), _remove, request)
-
-
-async def preview(context: Context, request: RemoveRequest) -> Preview:
-    return await in_thread(context, context.services(), _preview, request)
 
 
 def _remove(services: Services, request: RemoveRequest) -> RemoveReply:
@@ -65,8 +57,8 @@ OPERATION = Operation(
     effect="write",
     doc="Remove a worktree and its branch; with `force`, a ref keeps work that is nowhere else.",
     example="preread worktree remove coupon",
-    run=run,
-    preview=preview,
+    run=threaded(_remove),
+    preview=threaded(_preview),
     command="worktree remove",
     positional=("name",),
 )
