@@ -8,6 +8,7 @@ import pytest
 
 from _faces import FACES, face
 from conftest import Cli, git, make_repository
+from preread.dossier import fact_changes
 from preread.layout import Layout
 
 pytestmark = pytest.mark.anyio
@@ -259,3 +260,14 @@ async def test_every_face_tells_the_history(root: Path, name: str) -> None:
         assert told["then"]["result"]["steps"]
         touched = await call({"method": "impact", "params": {"paths": ["src/login.py"]}})
         assert touched["result"]["facts"]
+
+
+def test_the_same_sources_in_another_order_or_twice_are_no_move() -> None:
+    def known(*sources: str) -> fact_changes.Known:
+        return fact_changes.Known(id="1", file="patterns.md", text="x", sources=sources)
+
+    key = ("patterns.md", "1")
+    before, after = {key: known("a.py:1", "a.py:2", "a.py:2")}, {key: known("a.py:2", "a.py:1")}
+    assert fact_changes.compare(before, after) == []
+    moved = fact_changes.compare(before, {key: known("a.py:1", "a.py:3")})
+    assert [one.kind for one in moved] == ["moved"]

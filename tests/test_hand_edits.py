@@ -102,6 +102,14 @@ def test_a_name_with_its_line_is_no_source_a_second_time() -> None:
     assert hand_edits.render_into(old, draft) == new
 
 
+def test_two_names_on_one_line_are_one_source_which_is_not_written_a_second_time() -> None:
+    old = "# Codebase: login\n\n## src/a.py\n- edited\n- `one` → `two` :2, `three` :2 (:1-9)\n"
+    new = old.replace(":2", ":3").replace("- edited\n", "")
+    draft = markdown.parse("codebase.md", "login", new)[0]
+    assert draft.facts[0].sources == ("src/a.py:1-9", "src/a.py:3")
+    assert hand_edits.render_into(old, draft) == new.replace("(:1-9)", "(src/a.py:1-9)")
+
+
 def test_a_fence_that_moved_has_its_new_source_and_one_of_a_person_stays() -> None:
     code = "## Example\nSource: {}\n```python\nlogin()\n```\n"
     ours = "## Ours\nSource: a.py:9\n```\nours()\n```\n"

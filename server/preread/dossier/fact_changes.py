@@ -41,7 +41,7 @@ def compare(before: Facts, after: Facts) -> list[Change]:
     found = [
         Change(kind="moved", now=after[key], was=one)
         for key, one in before.items()
-        if key in after and after[key].sources != one.sources
+        if key in after and {*after[key].sources} != {*one.sources}
     ]
     old = [one for key, one in before.items() if key not in after]
     new = [one for key, one in after.items() if key not in before]

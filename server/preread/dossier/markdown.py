@@ -87,7 +87,7 @@ class _Reader:
         if not refs:
             text, refs = bullet, []
         text, anchored = self.anchored(text)
-        refs += [ref for ref in anchored if ref not in refs]
+        refs = list(dict.fromkeys((*refs, *anchored)))
         if not refs and self.head.source and (base := sources.parse(self.head.source)) is not None:
             refs = [base]
         if not text.strip():

@@ -219,9 +219,8 @@ class DefinitionReader:
             around.begin = entry.end  # between the decorators and the definition
             return
         start = self.source.data.rfind(b"\n", 0, entry.start) + 1
-        if self.source.data[
-            start : entry.start
-        ].strip():  # a trailing comment, about the code before it
+        before = self.source.data[start : entry.start]
+        if before.strip():  # a trailing comment, about the code before it
             return
         self._add_above(entry)
 
