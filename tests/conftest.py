@@ -101,6 +101,18 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return map(tmp_path_factory.mktemp("homes").joinpath, map(str, itertools.count()))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def git_identity(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An identity for the commits of fixtures that live longer than a test: a user without a name
+    and a git configuration has none.
+    """
+    config = tmp_path_factory.mktemp("git") / "gitconfig"
+    config.write_text(GIT_CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", str(config))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Nothing of the person who runs the tests: own home, own git identity, no settings from

@@ -63,6 +63,11 @@ def test_the_program_is_detected_without_running_it(one_file: Path, tmp_path: Pa
         assert command.find(services(one_file, environ)).path == path
 
 
+def test_a_folder_of_the_path_that_cannot_be_looked_into_has_none(one_file: Path) -> None:
+    environ = {"PATH": f"/{'x' * 300}", "PREREAD_CLAUDE": "other"}
+    assert "no Claude Code program: PREREAD_CLAUDE=other" in why_not(services(one_file, environ))
+
+
 def test_switched_off_there_is_none(one_file: Path, tmp_path: Path) -> None:
     path = program(tmp_path / "bin")
     assert "switched off" in why_not(

@@ -533,7 +533,7 @@ def not_installed(fake: FakeClaude) -> dict[str, str]:
     folders = [
         folder
         for folder in child_environ()["PATH"].split(":")
-        if not (Path(folder) / "claude").exists()
+        if not os.path.exists(f"{folder}/claude")  # noqa: PTH110 - False for what is unreadable
     ]
     return {"PREREAD_CLAUDE": "", "PATH": ":".join(folders)}
 

@@ -65,7 +65,7 @@ def locate(services: Services) -> Path:
             f"{inside} is inside the project, which must not choose what runs", INSTALL
         )
     for place in places if setting else ():
-        if place.is_file():
+        if os.path.isfile(place):  # noqa: PTH113 - raises nothing: a folder may be unreadable
             raise unavailable(
                 f"PREREAD_CLAUDE={setting} is not executable", f"Run `chmod +x {place}`."
             )
