@@ -63,11 +63,7 @@ def check(repository: Repository, wanted: Record) -> None:
         _source(repository.layout, copy)
     found = records.read(repository.layout, wanted.name)
     if found is not None and found.stage != "ready":
-        raise failed(
-            f"The worktree {wanted.name} is incomplete: a call was interrupted ({found.stage}).",
-            "`preread worktree prune` repairs it.",
-            reason=found.stage,
-        )
+        raise records.incomplete(found)
     if found is not None or path.exists() or path.is_symlink():
         raise failed(
             f"There is already a worktree or a file at {path}.", "Choose another name.",
