@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from _files_cuts import SETS, begin, generation, kept_all, locked, publish_b
 from _files_project import put, services
+from _power_cuts import check
 from preread import facts, inputs, publish
 from preread.dossier import published
 from preread.errors import PrereadError
@@ -139,11 +140,7 @@ SCENES: dict[str, tuple[str, Work]] = {
 def afterwards(place: Path) -> None:
     """What is promised after any fault; raises AssertionError."""
     layout = services(place).layout
-    generation(published.read(layout, "login"))
-    with locked(layout):
-        publish.recover(services(place), "login")
-    mark = generation(published.read(layout, "login"))
-    kept_all(layout, mark, mark == "B")
+    check(place)
     with locked(layout):
         publishing(services(place))
     kept_all(layout, generation(published.read(layout, "login")), True)

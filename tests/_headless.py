@@ -1,13 +1,16 @@
 """Builds by the real Claude Code with a scripted model that drafts about the small project."""
 
+import json
 import re
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from _claude import claude_environ
 from _messages_api import PATIENCE, Answer, MessagesAPI, Request, text, tool
 from _processes import LOGIN, TESTS
+from preread.layout import Layout
 
 OUTPUT = re.compile(r"^Output directory: (.+)$", re.MULTILINE)
 
@@ -96,6 +99,12 @@ class Held:
 def sessions(api: MessagesAPI) -> list[str]:
     """The runs of the program that asked the model, in the order of their coming."""
     return list(dict.fromkeys(request.session for request in api.requests))
+
+
+def ledger(project: Path) -> list[dict[str, Any]]:
+    """What the builds of a project cost."""
+    path = Layout(project).spending
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def headless(claude: Path, api: MessagesAPI, tmp_path: Path, **settings: object) -> dict[str, str]:

@@ -233,12 +233,25 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
+@pytest.fixture
+def at_a_desk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tests run by themselves, `CI` would make the gates only warn."""
+    monkeypatch.delenv("CI", raising=False)
+
+
 def git(folder: Path, *arguments: str) -> str:
     """Run git, which has to succeed; what it printed."""
     done = subprocess.run(
         ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
     )
     return done.stdout
+
+
+def commit(root: Path, name: str, text: str, message: str = "more") -> None:
+    """Write a file and commit it."""
+    (root / name).write_text(text)
+    git(root, "add", name)
+    git(root, "commit", "-qm", message)
 
 
 @pytest.fixture

@@ -16,17 +16,12 @@ from _trees import ordinary, write
 from conftest import ROOT, Cli, Ran
 from preread.operations.doctor_machine import PACKAGES
 
+pytestmark = pytest.mark.usefixtures("at_a_desk")
 NAMES = [
     "preread", "python", "packages", "git", "sqlite", "grammars", "claude",
     "project", "writable", "settings", "builder", "servers", "monorepo", "hooks", "speed", "gates",
     "fired", "dossiers", "database",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def at_a_desk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the tests run by themselves, `CI` would make the gates only warn."""
-    monkeypatch.delenv("CI", raising=False)
 
 
 def looks(done: Ran) -> dict[str, dict[str, str]]:

@@ -19,16 +19,11 @@ from preread.operations.gates import OPERATION as GATES
 from preread.operations.gates import GatesRequest
 from preread.operations.registry import Context
 
+pytestmark = pytest.mark.usefixtures("at_a_desk")
 RULES = "mode block\n!old/**\n**/{feature}.spec.ts\ndocs/api.md\nalias sign-in login\n"
 STANDS = {
     f".project/context/checkout/{name}.md": "# x\n" for name in ("patterns", "codebase", "summary")
 }
-
-
-@pytest.fixture(autouse=True)
-def at_a_desk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the tests run by themselves, `CI` would make the gates only warn."""
-    monkeypatch.delenv("CI", raising=False)
 
 
 @pytest.fixture

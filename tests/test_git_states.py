@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from _processes import LOGIN, TESTS, small
-from conftest import Cli, git, make_repository
+from conftest import Cli, commit, git, make_repository
 
 FEATURE = ".project/context/login"
 SHARED = ".cache/\n.state/\n"
@@ -34,12 +34,6 @@ def project(tmp_path: Path, cli: Cli) -> Path:
     commit(root, "login.py", LOGIN, "Revert six attempts at a login")
     load(cli, root)
     return root
-
-
-def commit(root: Path, name: str, text: str, message: str = "more") -> None:
-    (root / name).write_text(text)
-    git(root, "add", name)
-    git(root, "commit", "-qm", message)
 
 
 def load(cli: Cli, root: Path) -> dict[str, object]:

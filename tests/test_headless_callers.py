@@ -18,6 +18,7 @@ from _headless import (
     Held,
     asked_for,
     headless,
+    ledger,
     output,
     sessions,
     writing,
@@ -64,11 +65,6 @@ async def served(project, env):
 
 async def waited(api, holds):
     await anyio.to_thread.run_sync(api.wait, holds)
-
-
-def ledger(project):
-    path = Layout(project).spending
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def manifest_of(project, feature="login"):

@@ -15,6 +15,7 @@ from _headless import (
     Held,
     asked_for,
     headless,
+    ledger,
     sessions,
     writing,
 )
@@ -52,11 +53,6 @@ def extend(project, env, *files):
 
 def manifest_of(project):
     return json.loads((Layout(project).dossier("login") / "manifest.json").read_text())
-
-
-def ledger(project):
-    path = Layout(project).spending
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 # -- which files the model is asked for

@@ -642,20 +642,3 @@ def test_an_ordinary_command_starts_no_python(scene: Scene, tmp_path: Path, hook
     assert asked("npm test", "")
     (scene.root / ".project/gates").unlink()
     assert not asked("npm test", "")
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        b"",
-        b"test",
-        b"[]",
-        b'{"tool_name": "Bash", "tool_input": 3, "test": 1}',
-        b"\xff test",
-        b'{"tool_input": {"command": ["npm test"]}}',
-    ],
-)
-@pytest.mark.parametrize("hook", ["post-test-run", "pre-retry-gate"])
-def test_an_invalid_event_is_one_line_at_most(scene: Scene, hook: str, event: bytes) -> None:
-    answer = scene.run(hook, event)
-    assert answer is None or list(answer) == ["systemMessage"]

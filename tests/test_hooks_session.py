@@ -454,6 +454,9 @@ def test_garbage_in_a_sessions_state_breaks_nothing(scene: Scene, hook: str, gar
         b"{",
         b"[]",
         b'{"tool_input": 1, "test": 2}',
+        b'{"tool_name": "Bash", "tool_input": 3, "test": 1}',
+        b"\xff test",
+        b'{"tool_input": {"command": ["npm test"]}}',
         b'{"session_id": {}, "cwd": 7, "agent_type": null, "a": "test"}',
     ],
 )

@@ -36,6 +36,22 @@ async def in_mid_build(project, slow_git):
         yield wire, child
 
 
+@asynccontextmanager
+async def unheard_in_mid_build(project, slow_git):
+    """The same with a client that no longer reads."""
+    read, write = os.pipe()
+    async with wired(project, slow_git.env, stdout=write, anew=True) as wire:
+        os.close(write)
+        client = {"name": "a-client", "version": "1"}
+        await wire.request(
+            0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client
+        )
+        await wire.call(1, feature="checkout")
+        child = await slow_git.entered()
+        os.close(read)
+        yield wire, child
+
+
 async def ended_at_once(wire):
     begun = time.monotonic()
     status = await wire.ended()
@@ -99,16 +115,7 @@ async def test_the_first_of_two_signals_decides_the_status(project, slow_git):
 async def test_the_end_of_a_client_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(
     project, slow_git
 ):
-    read, write = os.pipe()
-    async with wired(project, slow_git.env, stdout=write, anew=True) as wire:
-        os.close(write)
-        client = {"name": "a-client", "version": "1"}
-        await wire.request(
-            0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client
-        )
-        await wire.call(1, feature="checkout")
-        child = await slow_git.entered()
-        os.close(read)
+    async with unheard_in_mid_build(project, slow_git) as (wire, child):
         begun = time.monotonic()
         await wire.process.stdin.aclose()
         assert await wire.process.wait() == 0
@@ -164,16 +171,7 @@ async def test_a_build_that_replied_building_ends_with_the_server_too(project, s
 
 
 async def test_a_client_that_stops_reading_and_disconnects_ends_the_server(project, slow_git):
-    read, write = os.pipe()
-    async with wired(project, slow_git.env, stdout=write, anew=True) as wire:
-        os.close(write)
-        client = {"name": "a-client", "version": "1"}
-        await wire.request(
-            0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client
-        )
-        await wire.call(1, feature="checkout")
-        child = await slow_git.entered()
-        os.close(read)
+    async with unheard_in_mid_build(project, slow_git) as (wire, child):
         await wire.request(2, "tools/list")
         assert await wire.process.wait() == 0
         assert not psutil.pid_exists(child)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from _processes import LOGIN, TESTS, small
-from conftest import Cli, git
+from conftest import Cli, commit, git
 
 FEATURE = ".project/context/login"
 
@@ -29,12 +29,6 @@ def load(cli: Cli, root: Path, *more: str) -> str:
 
 def texts(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((root / FEATURE).iterdir())}
-
-
-def commit(root: Path, name: str, text: str, message: str = "more") -> None:
-    (root / name).write_text(text)
-    git(root, "add", name)
-    git(root, "commit", "-qm", message)
 
 
 def other_branch(root: Path, commits: int = 1) -> None:

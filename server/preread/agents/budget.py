@@ -1,4 +1,4 @@
-"""The budget of a run in dollars and seconds; an agent's share is reserved before it starts."""
+"""The budget of a call in dollars and seconds; an agent's share is reserved before it starts."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ class Budget:
         """The seconds that are left. Raises E_TIMEOUT if they are too few to do anything."""
         if self.seconds < MIN_SECONDS:
             raise PrereadError(
-                "E_TIMEOUT", "The time for the run is over.", "Call again with the same id."
+                "E_TIMEOUT", "The time for the run is over.", "Call again with the same params."
             )
         return self.seconds
 
@@ -43,7 +43,7 @@ class Budget:
                 raise PrereadError(
                     "E_MONEY",
                     f"${self.used:.2f} of the ${self.usd:.2f} for the run are spent or reserved.",
-                    "Call again with the same id: finished steps are not paid for again.",
+                    "Call again with the same params: finished steps are not paid for again.",
                 )
             self.used += share
         return share

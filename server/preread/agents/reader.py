@@ -4,11 +4,12 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, cast, get_args
 
 from preread.agents import answers, run
 from preread.agents.answers import Names
+from preread.agents.budget import Budget
 from preread.errors import PrereadError
 from preread.gates import fence
 from preread.gates.feature_names import PROJECT
@@ -20,7 +21,6 @@ from preread.services import Services
 
 KIND = "reader"
 CHARACTERS = 100_000  # of text for one run
-MIN_USD = 0.01  # no run is started with less
 ENTITIES = frozenset(get_args(EntityKind)) - {"DOCUMENT"}
 RELATIONS = frozenset({"defines", "extends", "contradicts"})
 CONFIDENCE = 0.8  # an estimate: the quote is checked, its interpretation is not
@@ -43,45 +43,25 @@ class Read(NamedTuple):
     cost_usd: float
 
 
-@dataclass
-class _Limits:
-    """The remaining budget of one call."""
-
-    usd: float
-    until: float
-    spent: float = 0.0
-
-    def lowered(self, services: Services) -> Services:
-        """Services limited to the remaining money. Raises E_MONEY."""
-        if self.usd - self.spent < MIN_USD:
-            raise PrereadError(
-                "E_MONEY",
-                f"${self.spent:.2f} of the ${self.usd:.2f} for one call are spent.",
-                "Call again: what was read is kept and not paid for again.",
-            )
-        settings = services.settings.model_copy(update={"max_usd": self.usd - self.spent})
-        return replace(services, settings=settings)
-
-
 def read(services: Services, papers: Sequence[Paper]) -> Read:
     """Have the child read documents; earlier results are cached.
 
     Raises E_AGENT, E_TIMEOUT, E_MONEY and Cancelled.
     """
     settings = services.settings
-    limits = _Limits(settings.max_usd, time.monotonic() + settings.child_seconds("full"))
+    budget = Budget(settings.max_usd, time.monotonic() + settings.child_seconds("full"))
     pieces = [piece for paper in papers for piece in _pieces(paper)]
     found = Read([], [], 0, "", 0.0)
     for number, piece in enumerate(pieces):
         services.progress.say(f"the model reads {piece.paper.path}", number, len(pieces))
-        names, model = _names(services, limits, piece)
+        names, model = _names(services, budget, piece)
         entities, relations, dropped = verified(piece, names)
         found = Read(
             [*found.entities, *entities],
             [*found.relations, *relations],
             found.dropped + dropped,
             model,
-            limits.spent,
+            round(budget.used, 6),
         )
     return found
 
@@ -98,7 +78,7 @@ def _pieces(paper: Paper) -> Iterator[Piece]:
         yield Piece(paper, parts)
 
 
-def _names(services: Services, limits: _Limits, piece: Piece) -> tuple[Names, str]:
+def _names(services: Services, budget: Budget, piece: Piece) -> tuple[Names, str]:
     """The child's answer about a piece, possibly cached, and its model."""
     instructions = assets.text(assets.folder("prompts") / "reader.md").strip()
     text = "\n\n".join(piece.parts.values())
@@ -111,17 +91,18 @@ def _names(services: Services, limits: _Limits, piece: Piece) -> tuple[Names, st
     except (ValueError, KeyError, TypeError):
         pass
     prompt = "\n\n".join((instructions, fence.block(text), answers.request(Names)))
+    share = budget.reserve(1)
+    settings = services.settings.model_copy(update={"max_usd": share})
     ended = run.run(
-        limits.lowered(services),
+        replace(services, settings=settings),
         KIND,
         services.layout.root,
         prompt,
-        seconds=max(0.0, limits.until - time.monotonic()),
+        seconds=budget.seconds,
         feature=PROJECT,
         form=Names,
     )
-    cost = ended.outcome.cost_usd
-    limits.spent += limits.usd if cost is None else cost
+    budget.settle(share, ended.outcome.cost_usd)
     try:
         names = answers.read(Names, ended.text)
     except ValueError as error:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from preread.builders.untrusted import mapping
 from preread.errors import Unreadable
 from preread.infra.reading import plain_bytes
 
@@ -68,20 +69,14 @@ def read_json(path: Path) -> dict[str, Any]:
         found = json.loads(data.decode("utf-8-sig"))
     except (Unreadable, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def child_object(found: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The object under a key; empty when the value is anything else."""
-    value = found.get(key)
-    return value if isinstance(value, dict) else {}
+    return mapping(found)
 
 
 def settings(environ: Mapping[str, str]) -> dict[str, Any]:
     """The part of the person's settings that logs them in."""
     found = read_json(settings_file(environ))
     login_settings = {key: found[key] for key in LOGIN_KEYS if key in found}
-    env = child_object(found, "env")
+    env = mapping(found.get("env"))
     variables = {name: value for name, value in env.items() if LOGIN_VARIABLES.fullmatch(name)}
     return {**login_settings, "env": variables} if variables else login_settings
 

@@ -123,7 +123,7 @@ def _known(services: Services) -> _Known:
     environ, root = services.environ, services.layout.root
     project = _specs(login.read_json(root / ".mcp.json"))
     state = login.read_json(login.state_file(environ))
-    here = login.child_object(login.child_object(state, "projects"), str(root))
+    here = untrusted.mapping(untrusted.mapping(state.get("projects")).get(str(root)))
     is_trusted = here.get("hasTrustDialogAccepted") is True
     places = [here, login.read_json(login.settings_file(environ))]
     if is_trusted:  # that file, too, can come with a repository
@@ -144,12 +144,11 @@ def _known(services: Services) -> _Known:
 
 
 def _names(place: Mapping[str, Any], key: str) -> set[str]:
-    value = place.get(key)
-    return {name for name in value if isinstance(name, str)} if isinstance(value, list) else set()
+    return {name for name in untrusted.items(place.get(key)) if isinstance(name, str)}
 
 
 def _specs(found: Mapping[str, Any]) -> dict[str, Any]:
-    specs = login.child_object(found, "mcpServers")
+    specs = untrusted.mapping(found.get("mcpServers"))
     return {name: spec for name, spec in specs.items() if isinstance(spec, dict)}
 
 

@@ -72,7 +72,6 @@ class Transcript:
         self.retrying: ApiError | None = None  # why the current request is being retried
         self.tries = 0  # how often that request has failed so far
         self.limit_resets_at: float | None = None  # of the account's usage limit, epoch seconds
-        self.skipped = 0  # lines that were not JSON objects
         self._reader = CallReader(root, servers)
         self._calls: dict[str, Call] = {}
         self._usage: dict[str, dict[str, int]] = {}  # of messages that no result has summed up
@@ -116,7 +115,6 @@ class Transcript:
         """Process one line; returns its progress message, if any. Never raises."""
         event = untrusted.json_object(line)
         if event is None:
-            self.skipped += bool(line.strip())
             return None
         handler = self._handlers.get(untrusted.text(event.get("type")))
         message = handler(event) if handler else ""

@@ -45,15 +45,6 @@ QUOTING = (
     "workflow.readiness", "knowledge.capture", "session.who_is_here", "documents.load",
     "documents.read", "builds.list", "agent.execute", "workflow.execute",
 )  # fmt: skip
-# These print Preread's own text, arguments of the command line, names and paths.
-OWN = (
-    "context.status", "context.check", "context.wrong", "context.remove", "integrity.repair",
-    "graph.save",
-    "integrity.backups", "integrity.restore", "integrity.gc", "memory.remember", "memory.decide",
-    "session.say", "audit.log", "workflow.state", "config.ops", "config.get", "config.init",
-    "config.doctor", "config.gates", "config.install_client", "worktree.create", "worktree.list",
-    "worktree.merge", "worktree.prune", "worktree.remove", "builds.cancel",
-)  # fmt: skip
 
 
 def render(operation: str, reply: "Model", *, terminal: bool) -> str:

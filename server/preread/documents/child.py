@@ -26,6 +26,13 @@ def limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def function(reader: str) -> Callable[[bytes], Document]:
+    """The function that a `module.function` names."""
+    module, _, name = reader.partition(".")
+    found: Callable[[bytes], Document] = getattr(import_module(f"preread.documents.{module}"), name)
+    return found
+
+
 def answer(read: Callable[[bytes], Document], data: bytes) -> dict[str, object]:
     """The document that `read` finds in the data, or why it cannot be read, as JSON."""
     try:
@@ -44,8 +51,6 @@ def answer(read: Callable[[bytes], Document], data: bytes) -> dict[str, object]:
 def serve(reader: str, path: str) -> None:
     """Print what `reader`, a `module.function`, reads from a file, and the file's digest."""
     limit()
-    module, _, name = reader.partition(".")
-    read = getattr(import_module(f"preread.documents.{module}"), name)
     data = plain_bytes(path) or b""
     digest = hashlib.sha256(data).hexdigest()
-    sys.stdout.write(json.dumps({**answer(read, data), "digest": digest}))
+    sys.stdout.write(json.dumps({**answer(function(reader), data), "digest": digest}))

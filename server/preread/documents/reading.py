@@ -6,10 +6,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +63,7 @@ def read(tree: Tree, path: str) -> Loaded:
     data = _bytes(place, path)
     try:
         if not kind.in_child:
-            return Loaded(hashlib.sha256(data).hexdigest(), _function(kind)(data))
+            return Loaded(hashlib.sha256(data).hexdigest(), child.function(kind.reader)(data))
         folder = db.place(tree.layout).folder / "documents"
         digest = hashlib.sha256(data).hexdigest()
         kept = _kept(str(folder / _name(kind, digest)))
@@ -77,12 +75,6 @@ def read(tree: Tree, path: str) -> Loaded:
     with suppress(PrereadError):  # without a cache it only takes longer
         text = json.dumps(found.document.as_json(), ensure_ascii=False)
         atomic.write(folder / _name(kind, found.digest), text.encode("utf-8", "surrogatepass"))
-    return found
-
-
-def _function(kind: Kind) -> Callable[[bytes], Document]:
-    module, _, name = kind.reader.partition(".")
-    found: Callable[[bytes], Document] = getattr(import_module(f"preread.documents.{module}"), name)
     return found
 
 

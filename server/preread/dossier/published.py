@@ -15,7 +15,7 @@ from preread.dossier import basenames, markdown
 from preread.gates.feature_names import is_feature
 from preread.infra import merged_json
 from preread.infra.reading import names_in, plain_bytes, read_errors
-from preread.layout import BY_NAME, FILES, MANIFEST, Layout
+from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout
 from preread.models import Manifest, Model
 
 SCHEMA = 1
@@ -234,6 +234,12 @@ def read(layout: Layout, feature: str) -> Published | None:
 
 def _is_same(one: _Snapshot, other: _Snapshot) -> bool:
     return one.is_stable and other.is_stable and one.state == other.state
+
+
+def is_complete(layout: Layout, feature: str) -> bool:
+    """Whether a feature has a dossier, and every file that one needs."""
+    found = read(layout, feature)
+    return found is not None and all(found.texts.get(name, "").strip() for name in REQUIRED)
 
 
 def features(layout: Layout) -> list[str]:

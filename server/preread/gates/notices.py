@@ -44,8 +44,4 @@ def _is_new(root: str, session: object, feature: str) -> bool:
     path = os.path.join(root, ".project", ".cache", "stale", feature)
     if state_files.read_bytes(path, freshness.MAX_HINT) is None:
         return False
-    mark = f"stale {feature} {state_files.modified(path)}"
-    try:
-        return sessions.first_time(root, session, mark)
-    except OSError:  # nothing can be written here, so the notice would be repeated at every prompt
-        return False
+    return sessions.is_news(root, session, f"stale {feature} {state_files.modified(path)}")

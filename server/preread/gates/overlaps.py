@@ -37,7 +37,9 @@ def news(root: str, event: events.Event) -> str:
     own = _written(root, transcripts.paths(event)[-1:])
     theirs = {path: other for other, place in others.items() for path in _written(root, [place])}
     shared = [path for path in own if path in theirs]
-    new = [path for path in shared if _is_new(root, event, f"shared {theirs[path]} {path}")]
+    session = event.get("session_id")
+    marks = {path: f"shared {theirs[path]} {path}" for path in shared}
+    new = [path for path in shared if sessions.is_news(root, session, marks[path])]
     if not new:
         return ""
     more = f" and {len(new) - MAX_NAMED} more" if len(new) > MAX_NAMED else ""
@@ -73,10 +75,3 @@ def _written(root: str, places: list[str]) -> list[str]:
         if one.kind == "wrote" and one.at > newest
     ]
     return list(dict.fromkeys(found))
-
-
-def _is_new(root: str, event: events.Event, mark: str) -> bool:
-    try:
-        return sessions.first_time(root, event.get("session_id"), mark)
-    except OSError:  # nothing can be written here, so the notice would be repeated at every prompt
-        return False

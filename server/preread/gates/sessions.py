@@ -49,6 +49,14 @@ def first_time(root: str, session: object, mark: str) -> bool:
     return False
 
 
+def is_news(root: str, session: object, mark: str) -> bool:
+    """As `first_time`, for what is shown: false, too, where a folder is in the way."""
+    try:
+        return first_time(root, session, mark)
+    except OSError:  # else it would be repeated at every prompt
+        return False
+
+
 # -- dispatches of agents
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from preread.documents.references import Reference, references
+from preread.infra.xml_text import clean
 from preread.literature.extraction import Paper
 from preread.literature.measured import REFERENCE, confidence
 from preread.literature.measures import Tell
@@ -82,14 +83,9 @@ def _lines(one: Sourced) -> str:
 
 def _data(**values: object) -> str:
     return "".join(
-        f"<data key={quoteattr(key)}>{escape(_printable(str(value)))}</data>"
+        f"<data key={quoteattr(key)}>{escape(clean(str(value)))}</data>"
         for key, value in values.items()
     )
-
-
-def _printable(text: str) -> str:
-    """The text without control characters that XML cannot represent."""
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
 
 
 def table(found: Network, tell: Tell) -> str:

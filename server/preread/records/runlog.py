@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from preread.dossier import brackets, fact_text, markdown, published, sources
 from preread.dossier.sources import SourceError
-from preread.layout import REQUIRED, Layout
 from preread.models import Problem
 from preread.reports import results
 from preread.services import Services
@@ -147,7 +146,7 @@ class _Checker:
         named = re.compile(rf"(?<![\w./-]){re.escape(folder)}(?![\w-])")
         if not any(named.search(bullet.text) for bullet in stage.bullets):
             self.problem(stage.line, "E_RUN_DOSSIER", f"no bullet names the dossier {folder}/")
-        elif not _is_complete(self.services.layout, self.feature):
+        elif not published.is_complete(self.services.layout, self.feature):
             self.problem(stage.line, "E_RUN_DOSSIER", f"the dossier {folder}/ is incomplete")
 
     def plan(self, stage: Stage) -> None:
@@ -247,11 +246,6 @@ def _cited(stage: Stage) -> list[tuple[Bullet, re.Match[str]]]:
 
 def _rounds(stage: Stage) -> list[Bullet]:
     return [bullet for bullet in stage.bullets if not NOTHING.match(bullet.text)]
-
-
-def _is_complete(layout: Layout, feature: str) -> bool:
-    found = published.read(layout, feature)
-    return found is not None and all(found.texts.get(name, "").strip() for name in REQUIRED)
 
 
 def _path_in(text: str) -> str:

@@ -69,11 +69,7 @@ def _check_place(repository: Repository, name: str, path: Path) -> None:
     """Raise E_WORKTREE if there is or was a worktree of this name."""
     found = records.read(repository.layout, name)
     if found is not None and found.stage != "ready":
-        raise failed(
-            f"The worktree {name} is incomplete: a call was interrupted ({found.stage}).",
-            "`preread worktree prune` repairs it.",
-            reason=found.stage,
-        )
+        raise records.incomplete(found)
     if found is not None or path.exists() or path.is_symlink():
         raise failed(
             f"There is already a worktree or a file at {path}.", "Choose another name.",

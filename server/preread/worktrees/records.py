@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from preread.errors import PrereadError
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic
 from preread.infra.reading import listed, plain_bytes
@@ -95,13 +96,17 @@ def need(repository: Repository, name: str) -> Record:
             f"There is no worktree {name}.", f"There are: {known}.", name=name, reason="missing"
         )
     if found.stage != "ready":
-        raise failed(
-            f"The worktree {name} is incomplete: a call was interrupted ({found.stage}).",
-            "`preread worktree prune` repairs it.",
-            name=name,
-            reason=found.stage,
-        )
+        raise incomplete(found)
     return found
+
+
+def incomplete(found: Record) -> PrereadError:
+    return failed(
+        f"The worktree {found.name} is incomplete: a call was interrupted ({found.stage}).",
+        "`preread worktree prune` repairs it.",
+        name=found.name,
+        reason=found.stage,
+    )
 
 
 def all_records(layout: Layout) -> dict[str, Record]:

@@ -38,11 +38,10 @@ class Ended(NamedTuple):
 
 
 class Lines:
-    """Splits bytes into lines. A line longer than MAX_LINE is dropped and counted in `skipped`."""
+    """Splits bytes into lines. A line longer than MAX_LINE is dropped."""
 
     def __init__(self) -> None:
         self.ready: deque[bytes] = deque()
-        self.skipped = 0
         self._part = bytearray()
         self._too_long = False
 
@@ -66,9 +65,7 @@ class Lines:
             self._part += part
 
     def _take(self) -> None:
-        if self._too_long:
-            self.skipped += 1
-        else:
+        if not self._too_long:
             self.ready.append(bytes(self._part))
         self._part.clear()
         self._too_long = False
@@ -102,11 +99,6 @@ class Child:
         if self._ended is None:
             raise RuntimeError("the child is still running")
         return self._ended
-
-    @property
-    def skipped(self) -> int:
-        """How many lines were too long and dropped."""
-        return self._lines.skipped
 
     def send(self, data: bytes) -> None:
         """Queue bytes for standard input; they are written while lines are read."""

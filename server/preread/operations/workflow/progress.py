@@ -6,7 +6,6 @@ from functools import cached_property
 
 from preread.dossier import published
 from preread.gates.run_records import Run
-from preread.layout import REQUIRED
 from preread.operations.workflow.definitions import DEFAULT, LOG, Stage, Workflow, log_path
 from preread.records import runlog
 from preread.reports import history, results
@@ -62,8 +61,7 @@ class Progress:
 
     @property
     def has_dossier(self) -> bool:
-        found = published.read(self.services.layout, self.feature)
-        return found is not None and all(found.texts.get(name, "").strip() for name in REQUIRED)
+        return published.is_complete(self.services.layout, self.feature)
 
     def has_stage(self, stage: str) -> bool:
         """Whether the run log has reached a stage."""
