@@ -34,7 +34,7 @@ from _gate_project import (
 )  # fmt: skip
 
 CALL = "mcp__plugin_preread_preread__load_context"
-FIND = "(if it is not among your tools, search them for load_context)"
+FIND = "(if it is not among your tools yet, wait a few seconds and search them for load_context)"
 PATHS = {
     "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path"

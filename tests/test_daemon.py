@@ -300,6 +300,8 @@ def test_json_rpc_answers_as_the_specification_says(
     assert rpc(call) == 204
     assert rpc([call, call]) == 204
     assert rpc(b"{")["error"]["code"] == -32700
+    endless = rpc(b'{"jsonrpc": "2.0", "method": "context.status", "id": 1e999}')
+    assert (endless["id"], endless["error"]["code"]) == (None, -32600)
     assert rpc([])["error"]["code"] == -32600
     none, _, unknown = rpc([1, call | {"id": 2}, {**call, "id": 3, "method": "nosuch"}])
     assert (none["id"], none["error"]["code"]) == (None, -32600)
@@ -652,6 +654,7 @@ def test_a_long_log_is_set_aside_when_a_daemon_starts(tmp_path: Path) -> None:
     assert failed.status == 1
     assert f"cannot listen on 127.0.0.1, port {port}: address already in use" in failed.err
     assert "process" not in failed.err, "that was an earlier daemon"
+    assert failed.err.count("E_DAEMON") == 1, "the daemon's own error is not wrapped in another"
     assert [path.name for path in (tmp_path / "preread").iterdir()] == ["daemon.lock"]
 
 

@@ -97,7 +97,8 @@ ERRORS = {
 def test_a_call_that_is_denied_or_fails_opens_the_gate(scene: Scene, way: str) -> None:
     transcript = Transcript(scene.root.parent / "t.jsonl")
     assert kind(write(scene, transcript.path)) == "block"
-    transcript.call(ERRORS[way])
+    for _ in range(3 if way == "no such tool" else 1):
+        transcript.call(ERRORS[way])
     answer = write(scene, transcript.path)
     assert kind(answer) == "let through"
     start = "is not among the tools" if way == "no such tool" else ERRORS[way][:30]
@@ -107,12 +108,22 @@ def test_a_call_that_is_denied_or_fails_opens_the_gate(scene: Scene, way: str) -
     assert kind(write(scene, transcript.path, "cart.spec.ts")) == "block"
 
 
+def test_a_tool_counts_as_missing_only_once_its_server_had_time_to_connect(scene: Scene) -> None:
+    transcript = Transcript(scene.root.parent / "t.jsonl")
+    transcript.call(ERRORS["no such tool"], feature="cart")
+    kinds = []
+    for _ in range(3):
+        transcript.call(ERRORS["no such tool"])
+        kinds.append(kind(write(scene, transcript.path)))
+    assert kinds == ["block", "block", "let through"]
+
+
 def test_an_edit_is_not_asked_for_a_call_that_was_made_in_vain(scene: Scene) -> None:
     transcript = Transcript(scene.root.parent / "t.jsonl")
     (scene.root / "login.spec.ts").write_text("x")
     asked = write(scene, transcript.path)["hookSpecificOutput"]["additionalContext"]
     assert asked.startswith(f'Call {TOOL} with {{"feature": "login"}} before you go on')
-    transcript.call(ERRORS["no such tool"])
+    transcript.call(ERRORS["crashed"])
     assert kind(write(scene, transcript.path)) == "pass"
     transcript.call(reply(status="building"), failed=False)
     asked = write(scene, transcript.path)["hookSpecificOutput"]["additionalContext"]

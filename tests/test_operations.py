@@ -400,6 +400,22 @@ def test_wrong_a_second_time_says_that_it_was_dropped_before(loaded: Path) -> No
     with pytest.raises(PrereadError) as caught:
         call("context.wrong", loaded, fact=fact["id"])
     assert "was dropped before" in caught.value.message
+    assert f"`preread wrong {fact['id']} --undo`" in caught.value.hint
+
+
+@pytest.mark.parametrize("by", ["id", "text"])
+def test_a_fact_that_was_marked_as_wrong_by_mistake_comes_back(loaded: Path, by: str) -> None:
+    fact = a_fact(loaded)
+    with pytest.raises(PrereadError, match="is marked as wrong"):
+        call("context.wrong", loaded, fact=fact[by], undo=True)
+    call("context.wrong", loaded, fact=fact["id"])
+    with pytest.raises(PrereadError, match="is marked as wrong"):
+        call("context.wrong", loaded, fact=fact[by], feature="another", undo=True)
+    reply = call("context.wrong", loaded, fact=fact[by], undo=True).model_dump()
+    assert fact["id"] in {one["id"] for one in reply["unmarked"]}
+    call("context.load", loaded, feature="checkout", force=True)
+    again = call("context.show", loaded, feature="checkout", ids=True).model_dump()
+    assert fact["text"] in {one["text"] for one in again["facts"]}
 
 
 def test_wrong_waits_for_a_build_of_the_same_feature(cli: Cli, loaded: Path) -> None:

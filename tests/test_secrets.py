@@ -106,7 +106,8 @@ FOUND = {
 }  # fmt: skip
 
 NOT_FOUND = [
-    'password: "secret"', "token-ada", 'const token = "token-ada"', 'password="********"',
+    'password = "test"', "PASSWORD = 'dummy'", 'password = "xxx"', 'SECRET_KEY = "Foobar"',
+    'password = "wrong"', 'password: "secret"', "token-ada", 'const token = "token-ada"', 'password="********"',
     "api_key: your-api-key",
     "SECRET_KEY=changeme", "TOKEN=${TOKEN}", "token: process.env.GITHUB_TOKEN_V2",
     'password = os.environ["PASSWORD1"]', "password = settings.DATABASES_2.PASSWORD_3",

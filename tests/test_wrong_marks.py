@@ -22,6 +22,13 @@ def test_wrong_facts_are_remembered_with_their_feature(work):
     assert json.loads(work.layout.wrong.read_text())["bbbb"] == {"feature": "cart", "text": "two"}
 
 
+def test_a_mark_is_taken_off_and_the_others_stay(work):
+    for id_ in ("aaaa", "bbbb"):
+        wrong_marks.add(work.layout, id_, "login", id_)
+    wrong_marks.remove(work.layout, {"aaaa", "cccc"})
+    assert wrong_marks.ids(work.layout) == {"bbbb": "bbbb"}
+
+
 def test_unknown_keys_of_a_mark_are_kept(work):
     work.layout.state.mkdir()
     work.layout.wrong.write_text('{"aaaa": {"feature": "login", "text": "one", "by": "Ann"}}')

@@ -196,8 +196,14 @@ def _notes(warnings: Sequence[str]) -> Iterator[Block]:
 
 
 def wrong(reply: "WrongReply") -> Iterator[Block]:
-    yield from (f"dropped {fact.id} from {fact.file}: {fact.text}" for fact in reply.dropped)
-    yield "No rebuild will bring it back."
+    for fact in reply.dropped:
+        yield f"dropped {fact.id} from {fact.file}: {fact.text}"
+    if reply.dropped:
+        yield "No rebuild will bring it back."
+    for one in reply.unmarked:
+        yield f"no longer marked as wrong: {one.id} of {one.feature}: {one.text}"
+    for feature in sorted({one.feature for one in reply.unmarked}):
+        yield f"It may come back with the next build: `preread load {feature} --force`"
 
 
 def log(reply: "LogReply") -> Iterator[Block]:

@@ -1,5 +1,6 @@
 """JSON-RPC 2.0 with batches; its methods are the operations."""
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -73,7 +74,9 @@ def _problem(message: Json) -> str:
 
 
 def _is_id(ident: Json) -> bool:
-    return ident is None or (isinstance(ident, str | int | float) and not isinstance(ident, bool))
+    if isinstance(ident, float):
+        return math.isfinite(ident)  # `1e999` is infinite here, and cannot be written as JSON
+    return ident is None or (isinstance(ident, str | int) and not isinstance(ident, bool))
 
 
 def refused(given: Json, failure: dict[str, Any]) -> Json:

@@ -150,7 +150,7 @@ def detach(environ: Mapping[str, str], arguments: list[str]) -> Status:
             process.returncode = 0  # it outlives this process; nobody waits for it
             return found
         time.sleep(POLL_SECONDS)
-    last = log.read_bytes()[before:].decode(errors="replace")
+    last = log.read_bytes()[before:].decode(errors="replace").removeprefix("error: E_DAEMON: ")
     hint = f"Its log: {log}" if last else "`preread serve` shows why."  # the disk may be full
     raise PrereadError("E_DAEMON", f"The daemon did not start. {last}".strip(), hint)
 

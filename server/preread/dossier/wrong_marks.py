@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ConfigDict, Field
@@ -28,7 +30,12 @@ class Wrong(Model):
 
 def ids(layout: Layout) -> dict[str, str]:
     """The facts that are marked: id -> text. A file that cannot be read has none."""
-    return {id_: mark.text for id_, mark in (_read(layout) or {}).items()}
+    return {id_: mark.text for id_, mark in marks(layout).items()}
+
+
+def marks(layout: Layout) -> dict[str, Wrong]:
+    """The marks by the ids of their facts. A file that cannot be read has none."""
+    return _read(layout) or {}
 
 
 def is_damaged(layout: Layout) -> bool:
@@ -48,18 +55,35 @@ def shapes(layout: Layout) -> frozenset[tuple[str, str]]:
 
 def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002 - as in the registry
     """Mark a fact as wrong. A file that cannot be read is renamed, not lost. Raises E_WRITE."""
+    with _locked(layout):
+        marked = _read(layout)
+        if marked is None:
+            backup = _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad"))
+            atomic.replace(layout.wrong, backup)
+            marked = {}
+        _write(layout, marked | {id: Wrong(feature=feature, text=text)})
+
+
+def remove(layout: Layout, ids: Collection[str]) -> None:
+    """Take the marks off these facts. Raises E_WRITE."""
+    with _locked(layout):
+        marked = marks(layout)
+        if not marked.keys().isdisjoint(ids):
+            _write(layout, {name: mark for name, mark in marked.items() if name not in ids})
+
+
+@contextmanager
+def _locked(layout: Layout) -> Iterator[None]:
     lock = layout.lock(LOCK)
     atomic.make_folder(lock.parent)
     atomic.make_folder(layout.wrong.parent)
     with atomic.write_errors(layout.wrong), FileLock(lock, timeout=LOCK_SECONDS):
-        marks = _read(layout)
-        if marks is None:
-            backup = _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad"))
-            atomic.replace(layout.wrong, backup)
-            marks = {}
-        marks[id] = Wrong(feature=feature, text=text)
-        values = {name: mark.model_dump(mode="json") for name, mark in marks.items()}
-        atomic.write(layout.wrong, published.json_bytes(values), durable=True)
+        yield
+
+
+def _write(layout: Layout, marked: Mapping[str, Wrong]) -> None:
+    values = {name: mark.model_dump(mode="json") for name, mark in marked.items()}
+    atomic.write(layout.wrong, published.json_bytes(values), durable=True)
 
 
 def _read(layout: Layout) -> dict[str, Wrong] | None:

@@ -27,17 +27,19 @@ MISTAKES = (
 )
 UNSAVED = "it could not be saved: "  # in a warning of the reply
 MISSING = "No such tool available"
+MISSING_CALLS = 3  # until it counts: just after a start, the client may still be connecting
 PATIENCE, POLL = 1.0, 0.05  # seconds: Claude Code writes its transcript a little later
 
 
 class LoadCall:
     """A call of `load_context` and, once it has ended, its result."""
 
-    __slots__ = ("ended", "failed", "feature", "text")
+    __slots__ = ("ended", "failed", "feature", "missing", "text")
 
     def __init__(self, feature: str) -> None:
         self.feature = feature
         self.ended = self.failed = False
+        self.missing = 0  # calls for this feature, up to this one, that found no such tool
         self.text = ""
 
     def why_no_dossier(self) -> str:
@@ -58,8 +60,10 @@ class LoadCall:
         return "its dossier is only in the reply of load_context" + cause
 
     def _why_failed(self) -> str:
-        """Why a call failed; empty for mistakes that the next call can correct."""
+        """Why a call failed; empty if the next one may succeed."""
         if MISSING in self.text:
+            if self.missing < MISSING_CALLS:
+                return ""
             return "load_context is not among the tools of this session"
         if any(code in self.text for code in MISTAKES):
             return ""
@@ -87,10 +91,13 @@ def why_cannot_load(event: events.Event, feature: str, rules: Rules, patience: f
 
 
 def _last_call(tail: bytes, feature: str, rules: Rules) -> LoadCall | None:
-    """The last call for a feature in a transcript."""
+    """The last call for a feature in a transcript; it knows how many found no such tool."""
     made = [call for call in _calls(tail) if call.feature]
     made = [call for call in made if rules.served_by(call.feature) == feature]
-    return made[-1] if made else None
+    if not made:
+        return None
+    made[-1].missing = sum(call.failed and MISSING in call.text for call in made)
+    return made[-1]
 
 
 def _was_asked(tail: bytes, feature: str) -> bool:

@@ -16,7 +16,7 @@ WRONG = (
     'mcp__plugin_preread_preread__context_operation with {"method": "context.wrong", '
     '"params": {"fact": "ID or text"}}'
 )
-FIND = "(if it is not among your tools, search them for load_context)"
+FIND = "(if it is not among your tools yet, wait a few seconds and search them for load_context)"
 ASK = "tell the person what you would change and let them do it, then go on"
 OFF = (
     "To switch the gates off: /preread:gates off 2h, or preread gates off --for 2h, "

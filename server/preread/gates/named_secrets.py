@@ -40,6 +40,9 @@ _PLACEHOLDER = re.compile(
     r"(?i)example|your|placeholder|change[_-]?me|redacted|\*{3}|\.{3}|x{4}|\$\{|\$\(|%\(|%s|\{\w*\}"
     r"|<[a-z]|process\.env|environ"
 )
+# Whole values that tests and samples use, and that nobody is let in by. Not `admin` or `test123`:
+# somebody uses those.
+_DUMMY = re.compile(r"(?i)test|testing|dummy|fake|sample|foo|bar|baz|foobar|wrong|invalid|x{2,}")
 _TELLING = re.compile(r"(?i)pass|pwd|secret|salt|pepper|key|token|credential")
 _NUMBER = re.compile(r"(?i)[\d.]+ ?[a-z]{1,3}$|0x|v?\d+\.\d|sha\d|utf-?\d|int\d|u?int\d|float\d")
 _PLACE = re.compile(r"[/.#\[<{$%@&?~]|\w+://|\w+(?:\.[a-z_]\w*)+$")
@@ -75,7 +78,7 @@ def _is_mixed(value: str) -> bool:
 def _is_secret(name: str, sign: str, value: str) -> bool:
     if _PLACEHOLDER.search(value) or _PLACE.match(value) or len(value.split()) > 1:
         return False
-    if not any(char.isalnum() for char in value):
+    if _DUMMY.fullmatch(value) or not any(char.isalnum() for char in value):
         return False
     is_word = value.isalpha()
     is_label = value.replace("_", "").replace("-", "").isalpha() and _TELLING.search(value)

@@ -33,6 +33,9 @@ class WrongRequest(RequestModel):
     feature: str | None = Field(
         None, description="Only in this feature's dossier. Default: in all dossiers."
     )
+    undo: bool = Field(
+        False, description="Take the mark off a dropped fact, so that a build may bring it back."
+    )
 
 
 class DroppedFact(Model):
@@ -44,14 +47,27 @@ class DroppedFact(Model):
     text: str
 
 
+class UnmarkedFact(Model):
+    """A fact that is no longer marked as wrong."""
+
+    id: str
+    feature: str
+    text: str
+
+
 class WrongReply(Model):
     """What was dropped; a rebuild does not bring it back."""
 
     dropped: tuple[DroppedFact, ...]
+    unmarked: tuple[UnmarkedFact, ...] = Field((), description="After `undo`.")
 
 
 async def wrong(context: Context, request: WrongRequest) -> WrongReply:
     services = context.services()
+    if request.undo:
+        marked = await in_thread(context, services, _marked, request)
+        wrong_marks.remove(services.layout, {fact.id for fact in marked})
+        return WrongReply(dropped=(), unmarked=marked)
     dropped = await in_thread(context, services, _matching, request)
     for fact in dropped:  # first, so that a build running now leaves it out too
         wrong_marks.add(services.layout, fact.id, fact.feature, fact.text)
@@ -64,6 +80,9 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
 
 
 def _preview(services: Services, request: WrongRequest) -> Preview:
+    if request.undo:
+        names = ", ".join(fact.id for fact in _marked(services, request))
+        return Preview(notes=(f"A build could bring these facts back: {names}.",))
     changes = []
     dropped = _matching(services, request)
     for feature in sorted({fact.feature for fact in dropped}):
@@ -91,9 +110,32 @@ def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, .
     if found:
         return tuple(found)
     message = f"No published fact has the id or text {request.fact[:120]!r}."
+    hint = '`preread facts "WORDS"` lists ids.'
     if request.fact in wrong_marks.ids(layout):
         message = f"The fact {request.fact} was dropped before, and is not published any more."
-    hint = '`preread facts "WORDS"` lists ids.'
+        hint = f"`preread wrong {request.fact} --undo` takes that back."
+    raise PrereadError("E_NOT_FOUND", message, hint)
+
+
+def _marked(services: Services, request: WrongRequest) -> tuple[UnmarkedFact, ...]:
+    """The facts marked as wrong that have this id or text, or its words in another file.
+
+    Raises E_NOT_FOUND.
+    """
+    layout = services.layout
+    marked = wrong_marks.marks(layout)
+    of_id = marked.get(request.fact)
+    wanted = _normalized(of_id.text if of_id else request.fact)
+    feature = aliases.resolve(layout, request.feature).feature if request.feature else ""
+    found = tuple(
+        UnmarkedFact(id=id_, feature=mark.feature, text=mark.text)
+        for id_, mark in marked.items()
+        if _normalized(mark.text) == wanted and feature in ("", mark.feature)
+    )
+    if found:
+        return found
+    message = f"No fact with the id or text {request.fact[:120]!r} is marked as wrong."
+    hint = f"The marks are in {layout.relative(layout.wrong)}."
     raise PrereadError("E_NOT_FOUND", message, hint)
 
 
@@ -183,7 +225,7 @@ OPERATION = Operation(
     request=WrongRequest,
     reply=WrongReply,
     effect="write",
-    doc="Drop a wrong fact from the published dossiers, and keep it from coming back.",
+    doc="Drop a wrong fact from the published dossiers for good, or undo that with `--undo`.",
     example="preread wrong 3f9a01bc",
     run=wrong,
     preview=threaded(_preview),

@@ -2,8 +2,6 @@
 "use strict";
 (() => {
   const builds = document.getElementById("builds");
-  const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-  const visible = (text) => text.replace(hidden, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
   const shown = new Map([...builds.querySelectorAll(".build")].map((one) => [one.dataset.feature, one]));
   const clock = () => new Date().toTimeString().slice(0, 8);
   const bottom = (build) => { const log = build.querySelector(".log"); log.scrollTop = log.scrollHeight; };

@@ -5,8 +5,6 @@
   const { nodes, edges } = JSON.parse(document.getElementById("graph").textContent);
   const svg = document.getElementById("picture");
   const FAR = 60;
-  const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-  const visible = (text) => text.replace(hidden, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
   const short = (text) => (text.length > FAR && text.lastIndexOf(" ", FAR) > 0 ? text.slice(0, text.lastIndexOf(" ", FAR)) : text);
   const make = (name, attributes, parent, text) => {
     const found = document.createElementNS(SVG, name);
