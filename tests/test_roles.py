@@ -41,6 +41,7 @@ from preread.roles import may_contain_tests, role_of
         ("lib/t/tasks.py", "source"),
         ("shop-test/src/main/java/shop/Mock.java", "source"),
         ("core/src/jvmMain/kotlin/shop/TypeSpec.kt", "source"),
+        ("core/src/main/kotlin/shop/specs/CartSpecs.kt", "source"),
         ("core/src/jvmTest/kotlin/shop/CartSpec.kt", "test"),
         ("shop-tests/src/main/kotlin/shop/CartTest.kt", "test"),
         ("src/Shop/Core/GetCallSpec.cs", "source"),

@@ -208,7 +208,13 @@ def _role_by_folder(path: str, name: str) -> Role:
 
 
 def _within_tests(path: str, folders: list[str]) -> bool:
-    """Whether one of these folders is for tests and what they need; `t` at the root is Perl's."""
+    """Whether one of these folders is for tests and what they need; `t` at the root is Perl's.
+
+    Below `src/main`, folders are packages of the product.
+    """
+    if main := _MAIN_SOURCE_SET.search(path):
+        path = path[: main.start() + 1]
+        folders = path.lower().split("/")[:-1]
     return (
         not _TEST_FOLDERS.isdisjoint(folders)
         or folders[:1] == ["t"]
