@@ -21,14 +21,16 @@ SHARED = 3  # tests that call one helper, for it to name their group
 def find(view: View) -> Iterator[Found]:
     """The tests of each ranked test file; those with the request's words come first."""
     floor = UNRELATED * view.best_case_score
-    named: list[FileView] = []
+    named, mains = list[FileView](), frozenset(view.main_cases)
     main = [] if view.thin else view.test_files
     ranked = dict.fromkeys((*main, *view.tests, *(one.file for one in view.cases)))
     for rank, file in enumerate(ranked):
         own = [one for one in view.cases if one.file is file and _is_quotable(one)]
         is_related = bool(own) and own[0].score >= floor
         if rank < FIRST_FILES or (rank < MAX_FILES and is_related):
-            yield from _of_file(file, rank, own[:2] if view.thin else own, floor)
+            own = own[:2] if view.thin else own
+            related = [one for one in own if one.score >= floor or one in mains]
+            yield from _of_file(file, rank, own, related, floor)
         else:
             named.append(file)
     if not view.thin:
@@ -41,20 +43,18 @@ def _has_code(file: FileView) -> bool:
     return bool(file.outline.tests or file.outline.symbols)
 
 
-def _of_file(file: FileView, rank: int, own: Sequence[Test], floor: float) -> Iterator[Found]:
-    for number, tier in enumerate(_tiers(own, floor)):
+def _of_file(
+    file: FileView, rank: int, own: Sequence[Test], related: Sequence[Test], floor: float
+) -> Iterator[Found]:
+    """A file's tests by lines of the dossier: those of the feature, then some of the others."""
+    others = [one for one in own if one not in related]
+    tiers = quoting.rows(related, TIER)[:TIERS_OF_FILE]
+    if len(others) <= len(related) or not related:
+        tiers += quoting.rows(others, TIER)[:MAX_UNRELATED]
+    for number, tier in enumerate(tiers):
         score = 0.65 * UNRELATED * tier[0].score / floor
         score += 0.35 / (1 + 0.25 * rank) / (1 + 0.5 * number)
         yield Found(_listed(file, tier), (), score, file.path)
-
-
-def _tiers(own: Sequence[Test], floor: float) -> Iterator[Sequence[Test]]:
-    """A file's tests by lines of the dossier: those of the request, then some of the others."""
-    related = [one for one in own if one.score >= floor]
-    others = [one for one in own if one.score < floor]
-    yield from quoting.rows(related, TIER)[:TIERS_OF_FILE]
-    if len(others) <= len(related) or not related:
-        yield from quoting.rows(others, TIER)[:MAX_UNRELATED]
 
 
 def _is_quotable(one: Test) -> bool:
