@@ -47,6 +47,9 @@ def _commands(view: View) -> list[Command]:
     for path, command in commands:
         if command.is_general and PurePosixPath(path).suffix in known:
             continue  # a runner of such files is known
+        wider = (one.run for one in found.values() if one.folder == command.folder)
+        if any(command.start.startswith(f"{run} ") for run in wider):
+            continue  # an earlier command runs the whole package
         key = (command.tool, command.folder, command.start if command.files else "")
         earlier = found.setdefault(key, command)
         if own and earlier is not command:
