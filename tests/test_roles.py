@@ -42,6 +42,7 @@ from preread.roles import may_contain_tests, role_of
         ("shop-test/src/main/java/shop/Mock.java", "source"),
         ("core/src/jvmMain/kotlin/shop/TypeSpec.kt", "source"),
         ("core/src/main/kotlin/shop/specs/CartSpecs.kt", "source"),
+        ("core/src/main/test/java/shop/CartTest.kt", "test"),
         ("core/src/jvmTest/kotlin/shop/CartSpec.kt", "test"),
         ("shop-tests/src/main/kotlin/shop/CartTest.kt", "test"),
         ("src/Shop/Core/GetCallSpec.cs", "source"),

@@ -72,7 +72,7 @@ _TEST_FOLDERS = frozenset(
 _NAMED_FOR_TESTS = re.compile(r"[-_.](tests|specs)$|[a-zI](Tests|Specs)$")
 _SOURCE_SET = re.compile(r"(^|/)src/[a-z]\w*Tests?/")
 # What Maven and Gradle build the product from.
-_MAIN_SOURCE_SET = re.compile(r"(^|/)src/(?:[a-z]\w*M|m)ain/")
+_MAIN_SOURCE_SET = re.compile(r"(^|/)src/(?:[a-z]\w*M|m)ain/(?:java|kotlin|scala|groovy)/")
 _SUPPORT_FOLDERS = frozenset(
     "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs "
     "factories pages"
@@ -210,7 +210,7 @@ def _role_by_folder(path: str, name: str) -> Role:
 def _within_tests(path: str, folders: list[str]) -> bool:
     """Whether one of these folders is for tests and what they need; `t` at the root is Perl's.
 
-    Below `src/main`, folders are packages of the product.
+    Below `src/main/java`, folders are packages of the product.
     """
     if main := _MAIN_SOURCE_SET.search(path):
         path = path[: main.start() + 1]
