@@ -146,6 +146,15 @@ def test_a_call_without_an_object_is_no_method_of_another_class(tmp_path: Path) 
     assert detail(root, "loginText") == "`loginText` (name) → `checkName` :1"
 
 
+def test_a_method_with_a_plain_name_is_called_on_a_known_object_only(tmp_path: Path) -> None:
+    code = (
+        "def login(form, own: Form):\n    form.check()\n    own.open()\n\n\ndef check(name): ...\n\n\n"
+        "class Form:\n    def open(self): ...\n"
+    )
+    root = write(tmp_path, {"src/login.py": code})
+    assert detail(root, "login") == "`login` (form, own) → `open` :3"
+
+
 def test_a_function_that_a_script_does_not_import_is_not_called(tmp_path: Path) -> None:
     code = "from names import check_name\n\n\ndef login(name):\n    check_name(name)\n"
     code += "    clean_name(name)\n"

@@ -30,7 +30,7 @@ def is_ours(view: View, one: Definition, call: Call, name: str) -> bool:
     """Whether a call in a definition means a function of the project."""
     if is_foreign(view, one.file, call.callee):
         return False
-    is_telling, receiver = DISTINCTIVE.search(name) is not None, RECEIVER.match(call.callee)
+    is_telling = DISTINCTIVE.search(name) is not None
     here = [symbol for symbol in one.file.outline.symbols if symbol.name == name]
     homes = view.defining(name) if is_telling and not here else []
     if call.callee.removeprefix("new ") == name:  # without an object: no other class's method
@@ -38,10 +38,9 @@ def is_ours(view: View, one: Definition, call: Call, name: str) -> bool:
         free = any(s.kind != "method" or inside.startswith(f"{s.container}.") for s in here)
         return free or (0 < len(homes) <= MAX_HOMES and _is_in_reach(one.file, name))
     if here:
-        kind = _declared(one, receiver[1]) if receiver is not None else ""
-        owners = SELF | {symbol.container.rpartition(".")[2] for symbol in here}
-        is_known_kind = not owners.isdisjoint((kind, receiver[1] if receiver is not None else ""))
-        return is_known_kind or (is_telling and "." not in kind)
+        owners = SELF | {s.container.rpartition(".")[2] for s in here if s.container}
+        known = _object(one, call.callee)
+        return not owners.isdisjoint(known) or (is_telling and "." not in known[1])
     return 0 < len(homes) <= MAX_HOMES and any(
         symbol.name == name and is_known(one.file, symbol)
         for path in homes
@@ -49,10 +48,11 @@ def is_ours(view: View, one: Definition, call: Call, name: str) -> bool:
     )
 
 
-def _declared(one: Definition, receiver: str) -> str:
-    """The type that a definition's signature gives an object, with its module: `flag.FlagSet`."""
-    found = re.search(rf"\b{receiver}\s*:?[\s*&]+(\w[\w.]*)", one.symbol.signature)
-    return found[1] if found is not None else ""
+def _object(one: Definition, callee: str) -> tuple[str, str]:
+    """What a method is called on, and the type that the caller's signature gives it."""
+    named = RECEIVER.match(callee)
+    typed = named and re.search(rf"\b{named[1]}\s*:?[\s*&]+(\w[\w.]*)", one.symbol.signature)
+    return (named[1] if named else "", typed[1] if typed else "")
 
 
 def _is_in_reach(file: FileView, name: str) -> bool:
