@@ -76,8 +76,8 @@ def _near(view: View, floor: float) -> Iterator[tuple[Definition, Comment]]:
 
 def _is_at(one: Definition, comment: Comment) -> bool:
     """Whether a comment is in a definition or right above it."""
-    above = 1 + len(one.symbol.decorators)
-    return one.symbol.start - above <= comment.end and comment.start <= one.symbol.end
+    start = one.symbol.start - 1 - len(one.symbol.decorators)
+    return start <= comment.end and comment.start <= one.symbol.end
 
 
 def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:

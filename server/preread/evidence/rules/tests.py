@@ -34,13 +34,10 @@ def find(view: View) -> Iterator[Found]:
         else:
             named.append(file)
     if not view.thin:
-        further = [one for one in (*named, *view.further["tests"]) if _has_code(one)]
+        ranked_below = (*named, *view.further["tests"])
+        # What has neither tests nor helpers is a mere input of some.
+        further = [one for one in ranked_below if one.outline.tests or one.outline.symbols]
         yield from quoting.only_named("test files", view.worth_naming(further))
-
-
-def _has_code(file: FileView) -> bool:
-    """Whether a file has tests or what they use, and is no mere input of theirs."""
-    return bool(file.outline.tests or file.outline.symbols)
 
 
 def _of_file(
