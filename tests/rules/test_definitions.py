@@ -146,6 +146,15 @@ def test_a_call_without_an_object_is_no_method_of_another_class(tmp_path: Path) 
     assert detail(root, "loginText") == "`loginText` (name) → `checkName` :1"
 
 
+def test_without_an_object_no_method_is_called_in_rust(tmp_path: Path) -> None:
+    code = (
+        "impl Login {\n    fn login_user(&self) {\n        drop_user(1);\n    }\n\n"
+        "    fn drop_user(&self) {}\n}\n"
+    )
+    root = write(tmp_path, {"src/login.rs": code})
+    assert texts(root, "definitions") == ["in `Login` `login_user` :2, `drop_user` :6"]
+
+
 def test_a_method_with_a_plain_name_is_called_on_a_known_object_only(tmp_path: Path) -> None:
     code = (
         "def login(form, own: Form):\n    form.check()\n    own.open()\n\n\ndef check(name): ...\n\n\n"

@@ -15,6 +15,8 @@ SELF = frozenset({"self", "cls", "this"})
 # Where functions of other files have to be imported.
 IMPORTING = (".py", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte")
 
+NO_IMPLICIT_THIS = (*IMPORTING, ".go", ".rs", ".php")  # where a method needs an object
+
 
 def is_name(text: str) -> bool:
     return text.rstrip("?!").isidentifier()  # the last letter of some methods of Ruby
@@ -34,7 +36,7 @@ def is_ours(view: View, one: Definition, call: Call, name: str) -> bool:
     here = [symbol for symbol in one.file.outline.symbols if symbol.name == name]
     homes = view.defining(name) if is_telling and not here else []
     if call.callee.removeprefix("new ") == name:  # without an object: no other class's method
-        inside = f"{one.full_name}."
+        inside = "" if one.file.path.endswith(NO_IMPLICIT_THIS) else f"{one.full_name}."
         free = any(s.kind != "method" or inside.startswith(f"{s.container}.") for s in here)
         return free or (0 < len(homes) <= MAX_HOMES and _is_in_reach(one.file, name))
     if here:
