@@ -185,8 +185,10 @@ def test_an_object_of_another_modules_type_has_no_method_of_this_file(tmp_path: 
         "func (s *Set) LoginTo(other *flag.Set, own *Set) {\n\tother.AddName(1)\n"
         "\town.AddName(2)\n}\n"
     )
-    root = write(tmp_path, {"login.go": code})
-    assert detail(root, "Set.LoginTo") == "`Set.LoginTo` (other, own) → `AddName` :10"
+    more = "package login\n\nfunc (s *Set) AddMail(n string) {\n}\n"
+    code = code.replace("\town", "\tother.AddMail(1)\n\town")
+    root = write(tmp_path, {"login.go": code, "more.go": more})
+    assert detail(root, "Set.LoginTo") == "`Set.LoginTo` (other, own) → `AddName` :11"
 
 
 def test_subtests_are_counted_without_the_test_around_them(tmp_path: Path) -> None:

@@ -30,8 +30,9 @@ def called_name(call: Call) -> str:
 
 def is_ours(view: View, one: Definition, call: Call, name: str) -> bool:
     """Whether a call in a definition means a function of the project."""
-    if is_foreign(view, one.file, call.callee):
-        return False
+    named = _object(one, call.callee)
+    if "." in named[1] or is_foreign(view, one.file, call.callee):
+        return False  # of another module's type, as in `set *flag.FlagSet`
     is_telling = DISTINCTIVE.search(name) is not None
     here = [symbol for symbol in one.file.outline.symbols if symbol.name == name]
     homes = view.defining(name) if is_telling and not here else []
@@ -41,8 +42,7 @@ def is_ours(view: View, one: Definition, call: Call, name: str) -> bool:
         return free or (0 < len(homes) <= MAX_HOMES and _is_in_reach(one.file, name))
     if here:
         owners = SELF | {s.container.rpartition(".")[2] for s in here if s.container}
-        known = _object(one, call.callee)
-        return not owners.isdisjoint(known) or (is_telling and "." not in known[1])
+        return is_telling or not owners.isdisjoint(named)
     return 0 < len(homes) <= MAX_HOMES and any(
         symbol.name == name and is_known(one.file, symbol)
         for path in homes
