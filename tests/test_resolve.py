@@ -33,7 +33,7 @@ def test_auto_is_the_deepest_level_that_a_model_and_a_ticket_allow(
 def test_a_description_up_to_the_limit_is_used_whole_and_without_a_warning(
     tmp_path: Path, text: str | None
 ) -> None:
-    assert description_of(tmp_path, text) == " ".join((text or "").split())
+    assert description_of(tmp_path, text).split() == (text or "").split()
     assert resolve.warnings(text) == ()
 
 
@@ -65,3 +65,10 @@ def test_a_word_is_only_cut_when_nothing_else_is_left(
 ) -> None:
     assert description_of(tmp_path, text) == "x" * length
     assert len(resolve.warnings(text)) == 1
+
+
+def test_the_lines_of_a_description_stay_apart_because_the_first_may_be_a_title(
+    tmp_path: Path,
+) -> None:
+    text = "Log  in\r\n\n  with a password\n\n"
+    assert description_of(tmp_path, text) == "Log in\nwith a password"

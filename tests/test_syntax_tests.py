@@ -22,6 +22,11 @@ CASES: dict[str, tuple[str, str, Found]] = {
         'mod tests {\n    #[tokio::test(flavor = "x")]\n    #[ignore = "slow"]\n    async fn adds() {}\n}\n',
         [("adds", "tests", ('#[tokio::test(flavor = "x")]', '#[ignore = "slow"]'))],
     ),
+    "a test of Rust with a comment behind its last attribute": (
+        "src/cart.rs",
+        "mod tests {\n    #[test]\n    #[cfg_attr(miri, ignore)] // too slow\n    fn adds() {}\n}\n",
+        [("adds", "tests", ("#[cfg_attr(miri, ignore)]",))],
+    ),
     "rows of a table of tests in Go": (
         "cart_test.go",
         (

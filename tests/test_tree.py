@@ -374,12 +374,13 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
     from preread.index import gitlog
     from preread.index.analysis import AnalysisCache
     from preread.models import Request
+    from preread.prompt.patches import patches_in
 
     asked = services(root)
     assert "new.txt" in asked.tree.files
     with closing(sqlite3.connect(":memory:")) as nothing_kept:
         log = AnalysisCache(asked.tree, nothing_kept).log
-        assert gitlog.patches_in(log, [first])
+        assert patches_in(log, [first])
         assert gitlog.commits_of(log, ["b.py"])
         assert gitlog.churn(log)
     assert "one" in sources.resolve(sources.Ref("commit", name=first), asked.tree).lines

@@ -102,7 +102,7 @@ def resolve(
     return Request(
         feature=name,
         ticket=ticket_name(ticket) if ticket else "",
-        description=_truncated(_one_line(description)),
+        description=_truncated(_folded(description)),
         scope=_scope(services, scope),
         level=resolved,
         auto=asked == "auto" and resolved == "standard",
@@ -112,22 +112,24 @@ def resolve(
 
 def warnings(description: str | None) -> tuple[str, ...]:
     """What the caller should know about how `resolve` used this description."""
-    size = len(_one_line(description))
+    size = len(_folded(description))
     if size <= MAX_DESCRIPTION:
         return ()
     return (f"The description has {size:,} characters; the first {MAX_DESCRIPTION:,} are used.",)
 
 
-def _one_line(description: str | None) -> str:
-    return " ".join((description or "").split())
+def _folded(description: str | None) -> str:
+    """The description without blank lines and needless spaces: its first line may be a title."""
+    lines = (" ".join(line.split()) for line in (description or "").splitlines())
+    return "\n".join(filter(None, lines))
 
 
-def _truncated(words: str) -> str:
+def _truncated(text: str) -> str:
     """The description cut at the last word boundary within the limit."""
-    if len(words) <= MAX_DESCRIPTION:
-        return words
-    whole_words = words[: MAX_DESCRIPTION + 1].rpartition(" ")[0]
-    return whole_words or words[:MAX_DESCRIPTION]
+    if len(text) <= MAX_DESCRIPTION:
+        return text
+    whole_words, *cut = text[: MAX_DESCRIPTION + 1].rsplit(maxsplit=1)
+    return whole_words if cut else text[:MAX_DESCRIPTION]
 
 
 def _scope(services: Services, asked: str | None) -> str:

@@ -71,6 +71,8 @@ _TEST_FOLDERS = frozenset(
 # also in the second one, which matches Gradle's `src/commonTest`.
 _NAMED_FOR_TESTS = re.compile(r"[-_.](tests|specs)$|[a-zI](Tests|Specs)$")
 _SOURCE_SET = re.compile(r"(^|/)src/[a-z]\w*Tests?/")
+# What Maven and Gradle build the product from.
+_MAIN_SOURCE_SET = re.compile(r"(^|/)src/(?:[a-z]\w*M|m)ain/(?:java|kotlin|scala|groovy)/")
 _SUPPORT_FOLDERS = frozenset(
     "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs "
     "factories pages"
@@ -160,7 +162,7 @@ def own_role(path: str) -> Role:
         return "doc"
     if _RUNNER_CONFIG.search(name):
         return "config"
-    if (is_code and _TEST_FILE.search(name)) or _TEST_CLASS_FILE.search(name):
+    if (is_code and _TEST_FILE.search(name)) or _is_test_class(path, name):
         return "test"
     if is_code and _SUPPORT_FILE.search(name):
         return "support"
@@ -182,16 +184,37 @@ def may_contain_tests(path: str) -> bool:
     return role == "test" or (role == "support" and not is_set_up and not is_fixture)
 
 
+def _is_test_class(path: str, name: str) -> bool:
+    """Whether a file is named like a test's class, where its place does not say otherwise.
+
+    In .NET and in the sources of a JVM product, a `GetCallSpec` may specify anything.
+    """
+    folders = path.lower().split("/")[:-1]
+    is_doubtful = name.endswith(("Spec.cs", "Specs.cs")) or _MAIN_SOURCE_SET.search(path)
+    is_for_tests = _in_test_project(folders) or _within_tests(path, folders)
+    return bool(_TEST_CLASS_FILE.search(name)) and (not is_doubtful or is_for_tests)
+
+
+def _in_test_project(folders: list[str]) -> bool:
+    return any(map(_TEST_PROJECT.search, folders))
+
+
 def _role_by_folder(path: str, name: str) -> Role:
     """The role of a code file whose name says nothing."""
     folders = path.lower().split("/")[:-1]
-    if name.endswith(".cs") and any(map(_TEST_PROJECT.search, folders)):
+    if name.endswith(".cs") and _in_test_project(folders):
         return "test" if _TEST_IN_PROJECT.search(name) else "support"
     return _role_in_test_folder(folders, name) if _within_tests(path, folders) else "source"
 
 
 def _within_tests(path: str, folders: list[str]) -> bool:
-    """Whether one of these folders is for tests and what they need; `t` at the root is Perl's."""
+    """Whether one of these folders is for tests and what they need; `t` at the root is Perl's.
+
+    Below `src/main/java`, folders are packages of the product.
+    """
+    if main := _MAIN_SOURCE_SET.search(path):
+        path = path[: main.start() + 1]
+        folders = path.lower().split("/")[:-1]
     return (
         not _TEST_FOLDERS.isdisjoint(folders)
         or folders[:1] == ["t"]

@@ -53,6 +53,15 @@ def test_a_method_of_a_class_that_the_project_does_not_have_is_left_out(tmp_path
     assert texts(root, "calls") == []
 
 
+def test_a_method_is_neither_a_builtin_function_nor_a_class(tmp_path: Path) -> None:
+    source = "class Login:\n    def dict(self): ...\n\n    def Equal(self): ...\n"
+    body = "Login().dict()\n    dict(login=1)\n    Equal.to(1)"
+    files = project_with(body, body) | {"src/login.py": source}
+    assert texts(write(tmp_path, files), "calls") == [
+        "`Login` in 2 of 2 tests: `Login().dict()` tests/test_login.py:2"
+    ]
+
+
 def test_a_feature_the_project_hardly_mentions_gets_the_projects_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

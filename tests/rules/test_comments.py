@@ -112,3 +112,13 @@ def test_of_a_feature_that_the_project_hardly_knows_nothing_is_told(
 ) -> None:
     make_thin(monkeypatch)
     assert told(tmp_path, CODE.format(comment="# The name must be folded before.")) == []
+
+
+def test_a_comment_above_an_attribute_is_about_the_function_below(tmp_path: Path) -> None:
+    code = (
+        "pub trait Login {\n    /// The name must be folded before it is looked up.\n"
+        "    #[inline]\n    fn login_user(&self, name: &str) {}\n}\n"
+    )
+    assert told(tmp_path, code, "src/login.rs") == [
+        "`login_user`: `The name must be folded before it is looked up.`"
+    ]

@@ -117,6 +117,11 @@ def test_overloads_are_told_once_by_their_implementation(tmp_path: Path) -> None
     assert (finding.text, finding.sources) == ("`login` (name, retries)", ("src/login.py:8-11",))
 
 
+def test_what_has_no_name_is_not_listed(tmp_path: Path) -> None:
+    code = "pub fn login() {}\n\nconst _: () = ();\n"
+    assert texts(write(tmp_path, {"src/login.rs": code}), "definitions") == ["`login` :1"]
+
+
 def test_calls_of_other_libraries_are_left_out(tmp_path: Path) -> None:
     code = "import json\n\n\ndef login(name):\n    json.dumps(name)\n    print(name)\n"
     root = write(tmp_path, {"src/login.py": code})
@@ -124,11 +129,85 @@ def test_calls_of_other_libraries_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_call_of_what_many_files_define_is_left_out(tmp_path: Path) -> None:
-    code = "def login(item):\n    item.get_name()\n    item.get_owner()\n"
+    code = "def login(item: A):\n    item.get_name()\n    item.get_owner()\n"
     others = {f"src/m{n}.py": "class A:\n    def get_name(self): ...\n" for n in range(6)}
     others["src/m0.py"] += "    def get_owner(self): ...\n"
     root = write(tmp_path, {"src/login.py": code, **others})
     assert detail(root, "login") == "`login` (item) → `get_owner` :3"
+
+
+def test_a_call_without_an_object_is_no_method_of_another_class(tmp_path: Path) -> None:
+    code = (
+        "fun loginText(name: String) = buildString { appendText(name); checkName(name) }\n\n"
+        "fun checkName(name: String) = name\n\n"
+        "class Sink {\n    fun appendText(text: String) {}\n}\n"
+    )
+    root = write(tmp_path, {"src/Login.kt": code})
+    assert detail(root, "loginText") == "`loginText` (name) → `checkName` :1"
+
+
+def test_without_an_object_no_method_is_called_in_rust(tmp_path: Path) -> None:
+    code = (
+        "impl Login {\n    fn login_user(&self) {\n        drop_user(1);\n    }\n\n"
+        "    fn drop_user(&self) {}\n}\n"
+    )
+    root = write(tmp_path, {"src/login.rs": code})
+    assert texts(root, "definitions") == ["in `Login` `login_user` :2, `drop_user` :6"]
+
+
+def test_a_method_with_a_plain_name_is_called_on_a_known_object_only(tmp_path: Path) -> None:
+    code = (
+        "def login(form, own: Form):\n    form.check()\n    own.open()\n\n\ndef check(name): ...\n\n\n"
+        "class Form:\n    def open(self): ...\n"
+    )
+    root = write(tmp_path, {"src/login.py": code})
+    assert detail(root, "login") == "`login` (form, own) → `open` :3"
+
+
+def test_a_function_that_a_script_does_not_import_is_not_called(tmp_path: Path) -> None:
+    code = "from names import check_name\n\n\ndef login(name):\n    check_name(name)\n"
+    code += "    clean_name(name)\n"
+    names = "def check_name(name): ...\n\n\ndef clean_name(name): ...\n"
+    root = write(tmp_path, {"src/login.py": code, "src/names.py": names})
+    assert detail(root, "login") == "`login` (name) → `check_name` :5"
+
+
+def test_a_method_of_a_class_that_the_file_does_not_mention_is_not_called(tmp_path: Path) -> None:
+    code = "class Login {\n  void loginUser(List<String> names) {\n    names.isEmpty();\n  }\n}\n"
+    block = "class Block {\n  boolean isEmpty() {\n    return true;\n  }\n}\n"
+    write(tmp_path, {"src/Login.java": code, "src/Block.java": block})
+    assert detail(tmp_path, "loginUser") == "`loginUser` (names)"
+
+
+def test_an_object_of_another_modules_type_has_no_method_of_this_file(tmp_path: Path) -> None:
+    code = (
+        "package login\n\ntype Set struct{}\n\nfunc (s *Set) AddName(n string) {\n}\n\n"
+        "func (s *Set) LoginTo(other *flag.Set, own *Set) {\n\tother.AddName(1)\n"
+        "\town.AddName(2)\n}\n"
+    )
+    more = "package login\n\nfunc (s *Set) AddMail(n string) {\n}\n"
+    code = code.replace("\town", "\tother.AddMail(1)\n\town")
+    root = write(tmp_path, {"login.go": code, "more.go": more})
+    assert detail(root, "Set.LoginTo") == "`Set.LoginTo` (other, own) → `AddName` :11"
+
+
+def test_subtests_are_counted_without_the_test_around_them(tmp_path: Path) -> None:
+    code = "package login\n\nfunc LoginUser() {\n}\n"
+    tests = "package login\n\nfunc TestLogin(t *testing.T) {\n"
+    tests += "".join(
+        f'\tt.Run("{name}", func(t *testing.T) {{\n\t\tLoginUser()\n\t}})\n' for name in "ab"
+    )
+    root = write(tmp_path, {"login.go": code, "login_test.go": tests + "}\n"})
+    assert detail(root, "LoginUser") == "`LoginUser`; 2 tests name it"
+
+
+def test_no_tests_are_counted_for_a_name_that_its_file_gives_to_several(tmp_path: Path) -> None:
+    code = (
+        "class Form:\n    def login_user(self): ...\n\n\ndef login_user(name):\n    return name\n"
+    )
+    tests = "def test_one():\n    Form().login_user()\n"
+    root = write(tmp_path, {"src/auth.py": code, "tests/test_auth.py": tests})
+    assert detail(root, "login_user") == "`login_user` (name)"
 
 
 def test_no_number_is_told_of_what_more_tests_name_than_are_read(tmp_path: Path) -> None:

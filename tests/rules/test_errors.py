@@ -102,3 +102,12 @@ def test_an_error_that_is_passed_on_counts_as_raised(tmp_path: Path) -> None:
         "`LoginException`: `no such user here` src/Login.java:2",
         "`LoginError`: `not signed in` src/Login.java:3",
     ]
+
+
+def test_the_quote_before_a_placeholder_is_no_part_of_a_message(tmp_path: Path) -> None:
+    code = (
+        "export function login(name) {\n"
+        "  throw new TypeError(`Expected a login name, got \\`${name}\\``);\n}\n"
+    )
+    root = write(tmp_path, {"src/login.js": code})
+    assert texts(root, "errors") == ["`TypeError`: `Expected a login name, got` src/login.js:2"]

@@ -306,3 +306,19 @@ def test_dotnet_runs_no_project_of_the_tools_before_its_sdk(tmp_path: Path) -> N
     old = '<Project xmlns="http://schemas.microsoft.com/developer/msbuild/2003">'
     root = dotnet(tmp_path, {"LoginTests.cs": "LoginTests"}, old)
     assert texts(found(root, "run", "login")) == []
+
+
+def test_no_tests_are_run_by_name_that_a_command_for_the_whole_package_runs(
+    tmp_path: Path,
+) -> None:
+    many = "".join(
+        f"func TestLoginWithALongName{n}(t *testing.T) {{\n\tLogin()\n}}\n" for n in range(5)
+    )
+    one = "func TestLoginOnce(t *testing.T) {\n\tLogin()\n}\n"
+    files = {
+        "go.mod": "module example.com/login\n",
+        "login.go": "package login\n\nfunc Login() {\n}\n",
+        "login_test.go": f"package login\n\n{many}",
+        "login_once_test.go": f"package login\n\n{one}",
+    }
+    assert texts(found(write(tmp_path, files), "run", "login")) == ['"go test ."']

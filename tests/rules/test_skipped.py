@@ -53,6 +53,16 @@ def test_a_test_that_skips_itself_is_told_with_the_condition(tmp_path: Path) -> 
     )
 
 
+def test_a_mark_of_rust_behind_a_condition_is_told(tmp_path: Path) -> None:
+    tests = (
+        "#[test]\n#[cfg_attr(all(miri, unix), ignore)] // too slow\nfn login() {}\n\n"
+        '#[test]\n#[cfg_attr(feature = "ignore", should_panic)]\nfn login_panics() {}\n'
+    )
+    assert told(tmp_path, tests, "tests/login.rs") == [
+        "`#[cfg_attr(all(miri, unix), ignore)]` on `login` tests/login.rs:3"
+    ]
+
+
 def test_other_marks_and_what_is_given_to_them_say_nothing(tmp_path: Path) -> None:
     tests = (
         "import pytest\n\n\n"

@@ -31,6 +31,16 @@ def test_tests_are_listed_in_the_order_of_their_file_under_its_path(tmp_path: Pa
     assert (finding.file, finding.section) == ("existing-tests.md", "tests/test_all.py")
 
 
+def test_all_tests_of_a_file_named_after_the_feature_are_its_tests(tmp_path: Path) -> None:
+    title = "Stable pointers"
+    text = functions("test_stable_pointers", body="stable(pointers)")
+    text += "\n\n" + functions(*(f"test_{name}" for name in "abc"), body="go()")
+    write_tests(tmp_path, {"test_login": text})
+    assert [one.text for one in own(tmp_path, "tests", "login", title)] == [
+        "`test_stable_pointers` :1, `test_a` :5, `test_b` :9, `test_c` :13"
+    ]
+
+
 def test_methods_are_grouped_by_their_class(tmp_path: Path) -> None:
     text = (
         "class TestLogin:\n    def test_works(self):\n        assert login('a')\n\n"

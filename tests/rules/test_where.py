@@ -211,3 +211,13 @@ def test_a_thin_feature_whose_words_are_only_in_data_says_so(tmp_path: Path) -> 
     files["tests/test_shop.py"] = "def test_sell():\n    assert sell(1)\n"
     told = texts(found(write(tmp_path, files), "where", "basket"))
     assert told == ["the project hardly mentions it: `basket` data/names.json:1"]
+
+
+def test_the_file_with_the_best_definition_comes_first(tmp_path: Path) -> None:
+    files = {
+        "src/message.py": "def format_message(one):\n    # one message to get, of many messages\n"
+        "    return one  # get the message\n",
+        "src/inbox.py": "def get_one_message(box):\n    return box.pop()\n",
+    }
+    (code,) = found(write(tmp_path, files), "where", "get-one-message")
+    assert code.text.startswith("code: `get_one_message` src/inbox.py:1, `format_message`")

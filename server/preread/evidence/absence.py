@@ -22,10 +22,8 @@ INPUTS = re.compile(
     r"|playwright",
     re.IGNORECASE,
 )
-# Words in the paths of tests.
-FOR_TESTS = frozenset(
-    {"test", "tests", "testing", "spec", "specs", "e2e", "step", "steps", "stories"}
-)
+FOR_TESTS = frozenset({"test", "tests", "testing"})  # words in the names of what tests use
+FOLDERS = FOR_TESTS | {"spec", "specs", "e2e", "step", "steps", "stories"}
 DOCTESTED = re.compile(r">>>|^```\s*rust|testcode", re.MULTILINE)  # of documents
 
 
@@ -139,4 +137,5 @@ def _may_be_in_sources(view: View, text: str) -> bool:
 
 def is_for_tests(path: str) -> bool:
     """Whether a source exists only for tests, as `src/test_helpers/client.rs` does."""
-    return not FOR_TESTS.isdisjoint(words.parts(path))
+    folder, _, name = path.rpartition("/")
+    return not (FOLDERS.isdisjoint(words.parts(folder)) and FOR_TESTS.isdisjoint(words.parts(name)))

@@ -122,7 +122,7 @@ def shortest_path(path: str, others: Sequence[str]) -> str:
 def message(text: str) -> str:
     """An error's literal text without leftovers of a placeholder at its ends."""
     text = re.sub(r"^[`'\"\])}]*[\s,.:;]+", "", text)
-    return re.sub(r"(?:(?<=[\s:])\s*[`'\"(\[{]+|\\)$", "", text).strip()
+    return re.sub(r"(?:(?<=[\s:])\s*[`'\"(\[{\\]+|\\)$", "", text).strip()
 
 
 def line_with(file: FileView, text: str, start: int, within: int) -> int:

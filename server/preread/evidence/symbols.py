@@ -50,7 +50,8 @@ def _product_code(outline: Outline) -> Iterable[Symbol]:
     spans = [(test.start, test.end) for test in outline.tests]
     for symbol in outline.symbols:
         in_test = any(start <= symbol.start <= end for start, end in spans)
-        if not in_test and groups.isdisjoint((symbol.container, symbol.name)):
+        is_named = symbol.name.strip("_")  # unlike Rust's `const _`
+        if is_named and not in_test and groups.isdisjoint((symbol.container, symbol.name)):
             yield symbol
 
 

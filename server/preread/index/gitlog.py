@@ -1,9 +1,9 @@
-"""Commits and patches from `git log`: fixes, reverts, and the lines they changed."""
+"""Commits from `git log`: fixes, reverts, and the files they changed."""
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 Log = Callable[..., bytes]  # the output of `git log` with these arguments
 
@@ -11,7 +11,6 @@ MAX_COMMITS = 400  # read for subjects and files
 MAX_MENTIONING = 150  # whose messages are read
 RECORD, FIELD = "\x1e", "\x1f"
 PLAIN = ("--no-color", "--relative", "--no-ext-diff", "--no-textconv")  # whatever is configured
-PATCH = ("--patch", "--unified=0")
 FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround"
     r"|crash(es)?)\b",
@@ -43,7 +42,6 @@ BOT = re.compile(
     r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE
 )
 ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
-HUNK = re.compile(r"^@@", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +73,7 @@ class Commit:
         return tuple(dict.fromkeys(ISSUE.findall(f"{self.subject}\n{self.body}")))
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """Adjacent lines that were removed, and the lines that replaced them."""
-
-    removed: list[str] = field(default_factory=list)
-    added: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """What one commit changed in one file."""
-
-    commit: Commit
-    path: str
-    hunks: tuple[Hunk, ...]
-
-    @property
-    def removed(self) -> tuple[str, ...]:
-        return tuple(line for hunk in self.hunks for line in hunk.removed)
-
-    @property
-    def added(self) -> tuple[str, ...]:
-        return tuple(line for hunk in self.hunks for line in hunk.added)
-
-
-def _records(log: Log, *arguments: str) -> Iterator[tuple[Commit, str]]:
+def records(log: Log, *arguments: str) -> Iterator[tuple[Commit, str]]:
     """The commits of `git log`, newest first, each with what is printed after its message."""
     layout = "--format=%x1e%H%x1f%as%x1f%at%x1f%an%x1f%s%x1f%b%x1f"
     output = log(*PLAIN, "--no-renames", layout, *arguments)
@@ -116,7 +89,7 @@ def _records(log: Log, *arguments: str) -> Iterator[tuple[Commit, str]]:
 
 def _latest(log: Log, most: int, *arguments: str) -> Iterator[tuple[Commit, str]]:
     """The latest commits, without merges and bots."""
-    for commit, rest in _records(log, f"-n{most}", "--no-merges", *arguments):
+    for commit, rest in records(log, f"-n{most}", "--no-merges", *arguments):
         if not BOT.search(commit.author):
             yield commit, rest
 
@@ -139,7 +112,7 @@ def one(log: Log, sha: str) -> Commit | None:
 
     What a message names may have been rebased away, or be beyond a shallow clone's edge.
     """
-    found = _records(log, "-n1", "--no-patch", "--ignore-missing", f"{sha}^{{commit}}", "--")
+    found = records(log, "-n1", "--no-patch", "--ignore-missing", f"{sha}^{{commit}}", "--")
     return next((commit for commit, _ in found if commit.sha.startswith(sha)), None)
 
 
@@ -153,29 +126,5 @@ def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
 
 def churn(log: Log) -> dict[str, int]:
     """How many of the latest commits changed each file."""
-    found = _records(log, f"-n{MAX_COMMITS}", "--no-merges", "--name-only", "--", ".")
+    found = records(log, f"-n{MAX_COMMITS}", "--no-merges", "--name-only", "--", ".")
     return Counter(path for commit in _with_files(found) for path in commit.files)
-
-
-def patches_in(log: Log, shas: Sequence[str]) -> list[Patch]:
-    """What these commits changed, in their order, each with its removed and added lines; nothing
-    of merges and unknown ones.
-    """
-    if not shas:
-        return []
-    found = _records(log, "--no-walk=unsorted", "--ignore-missing", *PATCH, *shas, "--")
-    return [patch for commit, rest in found for patch in _patches(commit, rest)]
-
-
-def _patches(commit: Commit, text: str) -> Iterator[Patch]:
-    for change in f"\n{text}".split("\ndiff --git ")[1:]:
-        head, *hunks = HUNK.split(change)
-        named = [line[6:].rstrip("\t") for line in head.split("\n") if line.startswith("+++ b/")]
-        if named:  # a file that is gone has no new name
-            yield Patch(commit, named[0], tuple(map(_hunk, hunks)))
-
-
-def _hunk(text: str) -> Hunk:
-    lines = text.split("\n")[1:]  # after its place and what is around it
-    removed = [line[1:] for line in lines if line.startswith("-")]
-    return Hunk(removed, [line[1:] for line in lines if line.startswith("+")])

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from preread.index import gitlog
-from preread.index.gitlog import Commit, Hunk, Patch
+from preread.index.gitlog import Commit
 from preread.models import Evidence
+from preread.prompt.patches import Hunk, Patch, patches_in
 from preread.roles import role_of
 from preread.services import Services
 
@@ -49,7 +49,7 @@ def commits(services: Services, evidence: Evidence) -> list[CommitLead]:
     shas = _named(evidence)[:MAX_COMMITS]
     if not shas or not services.tree.is_git:
         return []
-    patches = gitlog.patches_in(lambda *rest: services.tree.git("log", *rest).out, shas)
+    patches = patches_in(lambda *rest: services.tree.git("log", *rest).out, shas)
     found: dict[str, list[Patch]] = {}
     for patch in patches:
         found.setdefault(patch.commit.sha, []).append(patch)

@@ -181,12 +181,12 @@ class DefinitionReader:
         around = self._open[-1]
         above = self._above if self._is_adjacent(self._above, entry.start) else []
         for leading in above:
-            if leading.role.startswith("comment"):
+            if not leading.role.startswith("comment"):
+                self._decorate(node, leading)
+            elif not self._is_trailing(leading):
                 node.comments.append(comment_text(self.source.text(leading.node)))
                 is_test = leading.role == "comment.test" and node.kind in ("function", "method")
                 node.is_test = node.is_test or is_test
-            else:
-                self._decorate(node, leading)
         self._above = []
         node.inherits = [*filter(is_inherited, node.decorators), *around.inherits]
         self._open.append(node)
@@ -218,11 +218,15 @@ class DefinitionReader:
         if around.begin and not self.source.data[around.begin : entry.start].strip():
             around.begin = entry.end  # between the decorators and the definition
             return
+        if not self._is_trailing(entry) or (
+            self._above and self._is_adjacent(self._above, entry.start)  # behind an attribute
+        ):
+            self._add_above(entry)
+
+    def _is_trailing(self, entry: Captured) -> bool:
+        """Whether a comment is about the code before it on its line."""
         start = self.source.data.rfind(b"\n", 0, entry.start) + 1
-        before = self.source.data[start : entry.start]
-        if before.strip():  # a trailing comment, about the code before it
-            return
-        self._add_above(entry)
+        return bool(self.source.data[start : entry.start].strip())
 
     def _add_above(self, entry: Captured) -> None:
         if not self._is_first(entry, None) or (self._above and entry.start < self._above[-1].end):

@@ -46,24 +46,28 @@ def find(view: View) -> Iterator[Found]:
 
 def _uses(view: View) -> dict[str, list[_Use]]:
     """The tests' calls into the project, by name."""
-    names = _functions(view)
+    free = _functions(view)
+    every = free | {one.symbol.name for one in view.definitions}
     uses: dict[str, list[_Use]] = defaultdict(list)
     for number, test in enumerate(view.main_cases):
         for call in test.calls:
-            if _is_of_project(name := _name(call), names) and not _is_parameter(test, name):
+            name = _name(call)
+            if _is_of_project(name, free, every) and not _is_parameter(test, name):
                 uses[name].append(_Use(number, test.file, call))
     return uses
 
 
 def _functions(view: View) -> set[str]:
-    """What tests may call: the feature's definitions and the tests' own helpers."""
+    """What tests may call without an object: functions, classes, the tests' own helpers."""
     helpers = (
         one.name
         for file in view.tests
         for one in file.outline.symbols
         if one.kind in FUNCTIONS and not one.container
     )
-    return {one.symbol.name for one in view.definitions} | set(helpers)
+    return {one.symbol.name for one in view.definitions if one.symbol.kind != "method"} | set(
+        helpers
+    )
 
 
 def _name(call: Call) -> str:
@@ -71,11 +75,13 @@ def _name(call: Call) -> str:
     return "" if "…" in call.callee else call.callee.removeprefix("new ").strip("().[]!? \"'")
 
 
-def _is_of_project(name: str, names: Container[str]) -> bool:
+def _is_of_project(name: str, free: Container[str], every: Container[str]) -> bool:
     """Whether a called name is one of these; a class before a dot decides."""
     segments = SEGMENT.findall(name)
+    if len(segments) == 1 or (segments and segments[0][0].isupper()):
+        return segments[0] in free
     classes = [one for one in segments if one[0].isupper()]
-    return any(one in names for one in classes or segments[-1:])
+    return any(one in every for one in classes or segments[-1:])
 
 
 def _is_parameter(test: Test, name: str) -> bool:

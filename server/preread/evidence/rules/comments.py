@@ -76,7 +76,8 @@ def _near(view: View, floor: float) -> Iterator[tuple[Definition, Comment]]:
 
 def _is_at(one: Definition, comment: Comment) -> bool:
     """Whether a comment is in a definition or right above it."""
-    return one.symbol.start - 1 <= comment.end and comment.start <= one.symbol.end
+    start = one.symbol.start - 1 - len(one.symbol.decorators)
+    return start <= comment.end and comment.start <= one.symbol.end
 
 
 def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:
@@ -86,22 +87,11 @@ def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:
     opening = one.file.line(comment.start).lstrip()
     is_docs = opening.startswith(DOCS) or comment.end + 1 == one.symbol.start
     prose = " ".join(_prose(comment.text).split())
-    for sentence in [prose] if len(prose) <= MAX_WHOLE else _sentences(prose):
+    for sentence in [prose] if len(prose) <= MAX_WHOLE else quoting.sentences(prose):
         warns = WARNING.search(sentence) is not None
         if (warns or (not is_docs and REASON.search(sentence))) and _is_readable(sentence):
             weight = 0.6 if is_docs else 1.0 if warns else 0.7
             yield _Remark(quoting.whole(sentence, MAX_WHOLE), comment, weight)
-
-
-def _sentences(text: str) -> list[str]:
-    """The sentences of a text; one of few words, as "See #12.", belongs to the one before."""
-    found: list[str] = []
-    for sentence in quoting.sentences(text):
-        if found and len(sentence.split()) < MIN_WORDS and WARNING.search(sentence):
-            found[-1] += f" {sentence}"
-        else:
-            found.append(sentence)
-    return found
 
 
 def _prose(text: str) -> str:

@@ -7,9 +7,18 @@ from typing import NamedTuple
 
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
+from preread.evidence.callees import (
+    DISTINCTIVE,
+    SELF,
+    called_name,
+    is_foreign,
+    is_known,
+    is_name,
+    is_ours,
+)
 from preread.evidence.files import Definition, FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.symbols import FUNCTIONS, is_constructor
+from preread.evidence.symbols import FUNCTIONS, is_constructor, path_of
 from preread.evidence.view import View
 from preread.syntax import Call, Symbol, enclosing
 
@@ -21,8 +30,6 @@ FIRST_FILES, MAX_UNRELATED = 2, 2  # lines of such names in these files; in the 
 FILLED_FILES, FILLERS = 3, 6  # in these files, so many more lines where the budget has room
 MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
 MAX_CANDIDATES = 30  # files searched for callers and tests; of more, no number is given
-MAX_HOMES = 5  # files that define a name: of more, a call may mean any
-DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is unlikely to be a plain word
 PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 PARAMETER = re.compile(
     r"^[\s*&.@$]*(?:[\w<>\[\].,*&?|\\]+(?:::[\w<>\[\].,:*&?]+)*\s+)*?"
@@ -30,10 +37,6 @@ PARAMETER = re.compile(
     re.DOTALL,
 )
 FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
-RECEIVER = re.compile(r"([A-Za-z]\w*)\.\w+")  # a call of something with one dot
-TYPE = re.compile(r"\b([A-Z]\w*)(?:::<[^()]*>)?::\w+$")
-WORDS = re.compile(r"[\w-]+")
-SELF = frozenset({"self", "cls", "this"})
 Tier = Sequence[Definition]
 
 
@@ -52,9 +55,8 @@ def find(view: View) -> Iterator[Found]:
         for number, tier in enumerate((*related, *unrelated[:few])):
             score = _tier_score(rank, number, tier[0].score / view.best_score)
             yield Found(_outline(tier), (), score, file.path)
-        if rank < FILLED_FILES:
-            for tier in unrelated[few : few + FILLERS]:
-                yield Found(_outline(tier), (), 0.0, file.path)
+        for tier in unrelated[few : few + FILLERS] if rank < FILLED_FILES else ():
+            yield Found(_outline(tier), (), 0.0, file.path)
     rest = [file for file in view.sources if file not in view.code[:MAX_FILES]]
     further = (*rest, *view.further["files"])
     yield from quoting.only_named("files", view.worth_naming(further))
@@ -149,48 +151,12 @@ def _calls(view: View, one: Definition) -> str:
     """The project's functions that a function calls, in order: of many those of the request."""
     called: dict[str, int] = {}
     for call in one.calls:
-        name = _called_name(call)
-        is_first = name != one.symbol.name and _is_name(name) and name not in called
-        if is_first and not _is_foreign(view, one.file, call.callee):
+        name = called_name(call)
+        is_first = name != one.symbol.name and is_name(name) and name not in called
+        if is_first and is_ours(view, one, call, name):
             called[name] = call.line
-    own = [(name, at) for name, at in called.items() if _is_ours(view, one, name)]
-    best = sorted(own, key=lambda called: -view.relevance.of(called[0]))[:MAX_CALLS]
-    return quoting.listed(sorted(best, key=lambda called: called[1]))
-
-
-def _is_name(text: str) -> bool:
-    return text.rstrip("?!").isidentifier()  # the last letter of some methods of Ruby
-
-
-def _is_ours(view: View, one: Definition, name: str) -> bool:
-    """Whether the project defines a function of this name, and not as a common word."""
-    here = any(symbol.name == name for symbol in one.file.outline.symbols)
-    is_telling = DISTINCTIVE.search(name) is not None
-    return here or (is_telling and 0 < len(view.defining(name)) <= MAX_HOMES)
-
-
-def _is_foreign(view: View, file: FileView, callee: str) -> bool:
-    """Whether a call names another project's module or class: `JSON.stringify`, `json.dumps`."""
-    if path := TYPE.search(callee):  # `Vec::new` in Rust
-        return path[1] != "Self" and not view.defining(path[1])
-    match = RECEIVER.fullmatch(callee)
-    if match is None or view.defining(match[1]):
-        return False
-    receiver = match[1]
-    modules = [
-        one.module
-        for one in file.outline.imports
-        if receiver in one.names or receiver == re.split(r"[./]", one.module)[-1]
-    ]
-    if modules:
-        return all(view.once(_path_words).isdisjoint(WORDS.findall(one)) for one in modules)
-    # A parameter, a variable or an alias also appears without a dot after it.
-    return receiver[0].isupper() and not re.search(rf"\b{receiver}\b(?!\s*[?!]?\.)", file.text)
-
-
-def _path_words(view: View) -> frozenset[str]:
-    """The words in the paths of all sources; an import with one of them may be of the project."""
-    return frozenset(WORDS.findall("\n".join(view.paths_of("source", "test", "support"))))
+    best = sorted(called.items(), key=lambda named: -view.relevance.of(named[0]))[:MAX_CALLS]
+    return quoting.listed(sorted(best, key=lambda named: named[1]))
 
 
 class _Caller(NamedTuple):
@@ -203,6 +169,12 @@ def _is_unique(view: View, one: Definition) -> bool:
     """Whether a name is no plain word, and this file alone defines it as far as is known."""
     name = one.symbol.name
     return bool(DISTINCTIVE.search(name)) and set(view.defining(name)) == {one.file.path}
+
+
+def _is_shared(one: Definition) -> bool:
+    """Whether its file also gives its name to something else."""
+    named = [s for s in one.file.outline.symbols if s.name == one.symbol.name]
+    return len({path_of(s) for s in named if not is_constructor(s, named)}) > 1
 
 
 def _callers(view: View, one: Definition) -> str:
@@ -223,13 +195,12 @@ def _callers(view: View, one: Definition) -> str:
 def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller]:
     """The definitions of a file that call it, each once, with the line of the call."""
     seen: set[str] = set()
-    named = [s for s in one.file.outline.symbols if s.name == one.symbol.name]
-    is_shared = sum(not is_constructor(s, named) for s in named) > 1
-    for call in (call for call in file.details.calls if _may_call(view, file, call, one)):
+    is_shared, calls = _is_shared(one), file.details.calls if is_known(file, one.symbol) else ()
+    for call in (call for call in calls if _may_call(view, file, call, one)):
         around = enclosing(file.outline, call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
-        if isinstance(around, Symbol) and _is_name(around.name):
+        if isinstance(around, Symbol) and is_name(around.name):
             is_own = file.path == one.file.path  # the heading says where
             name = around.name if is_own else quoting.qualified(around)
             if name not in seen:
@@ -237,23 +208,17 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
                 yield _Caller(name, "" if is_own else file.path, call.line)
 
 
-def _called_name(call: Call) -> str:
-    """The last part of a callee; the class that `Order.new` makes."""
-    made = re.sub(r"(?<=\w)\.new$", "", call.callee)
-    return re.split(r"[.:>]", made)[-1].removeprefix("new ").strip()
-
-
 def _may_call(view: View, file: FileView, call: Call, one: Definition) -> bool:
     """Whether a call outside of a definition may mean it, by its name."""
     inside = file.path == one.file.path and one.symbol.start <= call.line <= one.symbol.end
-    is_named = _called_name(call) == one.symbol.name
-    return is_named and not inside and not _is_foreign(view, file, call.callee)
+    is_named = called_name(call) == one.symbol.name
+    return is_named and not inside and not is_foreign(view, file, call.callee)
 
 
 def _tests_naming(view: View, one: Definition) -> int:
     """How many tests have this name in their text; 0 for plain words and where it is all over."""
     name = one.symbol.name
-    if not _is_unique(view, one):
+    if not _is_unique(view, one) or _is_shared(one):
         return 0
     candidates = view.candidates(name, ("test",))
     if len(candidates) > MAX_CANDIDATES:
@@ -264,8 +229,9 @@ def _tests_naming(view: View, one: Definition) -> int:
     count = 0
     for path in candidates:
         file = view.any_file(path)
-        lines = {n for n, line in enumerate(file.lines, 1) if whole.search(line)}
-        count += sum(not lines.isdisjoint(range(t.start, t.end + 1)) for t in file.outline.tests)
+        lines = (n for n, line in enumerate(file.lines, 1) if whole.search(line))
+        around = ([t.start for t in file.outline.tests if t.start <= n <= t.end] for n in lines)
+        count += len({max(starts) for starts in around if starts})  # the innermost tests
     return count
 
 

@@ -42,6 +42,9 @@ def _commands(view: View) -> list[Command]:
     own = [] if view.thin else view.test_files
     others = [file for file in view.tests if file.role == "test"]
     for command in _single(view, [file.path for file in (own or others)[:MAX_FILES]]):
+        wider = (one.run for one in found.values() if one.folder == command.folder)
+        if any(command.start.startswith(f"{run} ") for run in wider):
+            continue  # an earlier command runs the whole package
         key = (command.tool, command.folder, command.start if command.files else "")
         earlier = found.setdefault(key, command)
         if own and earlier is not command:

@@ -49,6 +49,8 @@ def _marked(test: Test) -> _Marked | None:
     """The first mark of a test that says it is not run or not trusted."""
     for mark in test.case.markers:
         name = mark.partition("(")[0].rstrip("]!")
+        if name == "#[cfg_attr":  # Rust's, with the mark behind its condition
+            name = re.sub(r'"[^"]*"', "", mark)
         if any(map(MARK.match, re.split(r"[^A-Za-z_]+", name))):
             return _placed(test, mark)
     return None

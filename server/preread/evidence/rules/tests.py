@@ -21,40 +21,37 @@ SHARED = 3  # tests that call one helper, for it to name their group
 def find(view: View) -> Iterator[Found]:
     """The tests of each ranked test file; those with the request's words come first."""
     floor = UNRELATED * view.best_case_score
-    named: list[FileView] = []
+    named, mains = list[FileView](), frozenset(view.main_cases)
     main = [] if view.thin else view.test_files
     ranked = dict.fromkeys((*main, *view.tests, *(one.file for one in view.cases)))
     for rank, file in enumerate(ranked):
         own = [one for one in view.cases if one.file is file and _is_quotable(one)]
         is_related = bool(own) and own[0].score >= floor
         if rank < FIRST_FILES or (rank < MAX_FILES and is_related):
-            yield from _of_file(file, rank, own[:2] if view.thin else own, floor)
+            own = own[:2] if view.thin else own
+            related = [one for one in own if one.score >= floor or one in mains]
+            yield from _of_file(file, rank, own, related, floor)
         else:
             named.append(file)
     if not view.thin:
-        further = [one for one in (*named, *view.further["tests"]) if _has_code(one)]
+        ranked_below = (*named, *view.further["tests"])
+        # What has neither tests nor helpers is a mere input of some.
+        further = [one for one in ranked_below if one.outline.tests or one.outline.symbols]
         yield from quoting.only_named("test files", view.worth_naming(further))
 
 
-def _has_code(file: FileView) -> bool:
-    """Whether a file has tests or what they use, and is no mere input of theirs."""
-    return bool(file.outline.tests or file.outline.symbols)
-
-
-def _of_file(file: FileView, rank: int, own: Sequence[Test], floor: float) -> Iterator[Found]:
-    for number, tier in enumerate(_tiers(own, floor)):
+def _of_file(
+    file: FileView, rank: int, own: Sequence[Test], related: Sequence[Test], floor: float
+) -> Iterator[Found]:
+    """A file's tests by lines of the dossier: those of the feature, then some of the others."""
+    others = [one for one in own if one not in related]
+    tiers = quoting.rows(related, TIER)[:TIERS_OF_FILE]
+    if len(others) <= len(related) or not related:
+        tiers += quoting.rows(others, TIER)[:MAX_UNRELATED]
+    for number, tier in enumerate(tiers):
         score = 0.65 * UNRELATED * tier[0].score / floor
         score += 0.35 / (1 + 0.25 * rank) / (1 + 0.5 * number)
         yield Found(_listed(file, tier), (), score, file.path)
-
-
-def _tiers(own: Sequence[Test], floor: float) -> Iterator[Sequence[Test]]:
-    """A file's tests by lines of the dossier: those of the request, then some of the others."""
-    related = [one for one in own if one.score >= floor]
-    others = [one for one in own if one.score < floor]
-    yield from quoting.rows(related, TIER)[:TIERS_OF_FILE]
-    if len(others) <= len(related) or not related:
-        yield from quoting.rows(others, TIER)[:MAX_UNRELATED]
 
 
 def _is_quotable(one: Test) -> bool:

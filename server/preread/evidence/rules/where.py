@@ -37,9 +37,11 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _code(view: View) -> Iterator[Found]:
-    files = _first_sources(view)
+    best = {file.path: view.definitions_in(file)[0].score for file in view.code}
+    # Those come first whose best definition has most of the request.
+    files = sorted(_first_sources(view), key=lambda file: -best.get(file.path, 0.0))
     places = [place for file in files for place in _defined(view, file)]
-    if any(place.name or _is_named(view, place.file) for place in places):
+    if any(place.name or words.stems(place.file.path) & view.relevance.feature for place in places):
         yield _listed("code", places, 1.0)
     else:
         yield from _mentioned(view, files)
@@ -53,10 +55,6 @@ def _first_sources(view: View) -> Sequence[FileView]:
     scores = [file.score for file in ranked[: SOURCES + 1]]
     is_close = len(scores) > SOURCES and scores[-1] >= NEARLY * scores[-2]
     return ranked[: SOURCES + is_close]
-
-
-def _is_named(view: View, file: FileView) -> bool:
-    return bool(words.stems(file.path) & view.relevance.feature)
 
 
 def _mentioned(view: View, ranked: Sequence[FileView]) -> Iterator[Found]:
@@ -105,21 +103,14 @@ def _defined(view: View, file: FileView) -> Iterator[Place]:
 def _is_telling(view: View, one: Definition) -> bool:
     """Whether a definition is about the feature: by its name, if others are inside."""
     symbol = one.symbol
-    by_name = view.relevance.of(symbol.name) > 0 or _is_file(one)
-    return one.score > 0 and (by_name or not _is_home(one)) and _is_quotable(one)
+    # A file's own name says nothing that the path does not.
+    by_name = view.relevance.of(symbol.name) > 0 or symbol.name == PurePosixPath(one.file.path).stem
+    is_named = is_on(one.file, symbol.name, symbol.start)
+    return one.score > 0 and (by_name or not _is_home(one)) and is_named
 
 
 def _is_home(one: Definition) -> bool:
     return one.symbol.kind not in FUNCTIONS and one.symbol.end > one.symbol.start
-
-
-def _is_file(one: Definition) -> bool:
-    """Whether it has the name of its file, which then says nothing that the path does not."""
-    return one.symbol.name == PurePosixPath(one.file.path).stem
-
-
-def _is_quotable(one: Definition) -> bool:
-    return is_on(one.file, one.symbol.name, one.symbol.start)
 
 
 def _whole(view: View, one: Definition, own: Sequence[Definition]) -> Definition:
