@@ -61,6 +61,7 @@ class Loaded:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         self.place = str(Path(folder) / "socket")
         self._life, theirs = socket.socketpair()
+        atexit.register(self._life.close)
         with theirs, socket.socket(socket.AF_UNIX) as listening:
             listening.bind(self.place)
             listening.listen(64)

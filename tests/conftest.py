@@ -1,6 +1,7 @@
 """What every test gets: a clean environment, no network, real projects and the real command line."""
 
 import compileall
+import gc
 import itertools
 import json
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -154,6 +155,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
         for folder in ("server", "hooks"):
             compileall.compile_dir(ROOT / folder, quiet=2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected lives as long as the process: no garbage collection has to look at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def child_environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -29,6 +29,13 @@ project_loop.SILENT_SECONDS, project_loop.PAUSE_SECONDS = 3, 0.2
 from preread.__main__ import main
 main()
 """
+# A relay that gave up on a busy daemon would serve by itself, and hang in the silent file system.
+RELAY = """
+from preread.daemon import relay
+relay.HELLO_SECONDS = 60
+from preread.__main__ import main
+raise SystemExit(main())
+"""
 SHOW = {"method": "context.show", "params": {"feature": "cart"}}
 EVIDENCE = {"method": "context.evidence", "params": {"feature": "cart"}}
 LOAD = {"method": "context.load", "params": {"feature": "cart", "level": "light"}}
@@ -146,10 +153,11 @@ async def test_clients_of_it_are_told_and_others_hear_of_changes(
 ) -> None:
     async with scene(tmp_path, silence) as found:
         env = {name: found.daemon.environ[name] for name in ("HOME", "XDG_RUNTIME_DIR")}
+        relay = ["-c", RELAY, "mcp", "--project", str(found.project)]
         stream = found.client.stream
         headers = {"Preread-Namespace": str(found.project)}
         async with (
-            connect(found.project, env=env) as old,
+            connect(found.project, env=env, program=relay) as old,
             stream("GET", "/stream", headers=headers) as events,
         ):
             assert not (await old.call_tool("context_operation", SHOW)).is_error
@@ -158,7 +166,7 @@ async def test_clients_of_it_are_told_and_others_hear_of_changes(
             told = await old.call_tool("context_operation", EVIDENCE)
             assert told.is_error
             assert told.content[0].text.startswith("E_READ: The file system of")
-            async with connect(found.project, env=env) as new:
+            async with connect(found.project, env=env, program=relay) as new:
                 assert (await new.call_tool("load_context", {"feature": "cart"})).is_error
                 assert "load_context" in {one.name for one in (await new.list_tools()).tools}
             headers = {"Preread-Namespace": str(found.other)}

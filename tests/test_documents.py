@@ -44,6 +44,10 @@ def test_the_example_of_evidence_is_what_is_found() -> None:
     shown = [one for one in found.findings[:3] if " ".join(one.text.split()) in folded]
     assert len(shown) == 3, "run: python tests/_documents.py"
     assert headings & set(listed) == {f"{one.file}: {one.section}" for one in shown}
+    total = len(found.findings)
+    assert f"{total - 3} more findings (--limit {total} shows all)" in listed, (
+        "run: python tests/_documents.py"
+    )
 
 
 def test_the_readme_shows_what_the_example_says(project: Path, cli: Cli) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -13,8 +14,9 @@ import pytest
 from filelock import FileLock
 from pydantic import ValidationError
 
+from _mcp_process import shop
 from _processes import small
-from conftest import Cli, child_environ, git
+from conftest import Cli, child_environ, git, run_cli
 from preread.builds.jobs import Caller, Jobs
 from preread.errors import PrereadError
 from preread.layout import FILES, REQUIRED, Layout
@@ -47,9 +49,22 @@ def call(name: str, start: Path, **values: object) -> Model:
     return reply
 
 
+@pytest.fixture(scope="module")
+def shop_with_dossier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = shop(tmp_path_factory.mktemp("loaded") / "shop")
+    assert run_cli("load", "checkout", cwd=root, env={"PREREAD_CLAUDE": "off"}).status == 0
+    return root
+
+
 @pytest.fixture
-def loaded(project: Path) -> Path:
+def loaded(shop_with_dossier: Path, tmp_path: Path) -> Path:
     """The example project with a dossier of checkout."""
+    return Path(shutil.copytree(shop_with_dossier, tmp_path / "shop"))
+
+
+@pytest.fixture
+def built_here(project: Path) -> Path:
+    """The same, but the dossier was built in this folder and not copied into it."""
     call("context.load", project, feature="checkout")
     return project
 
@@ -180,17 +195,19 @@ def test_show_of_a_missing_file_lists_the_existing_ones(loaded: Path) -> None:
 # -- status
 
 
-def test_status_says_fresh_until_a_cited_line_of_a_tracked_dossier_changes(loaded: Path) -> None:
-    git(loaded, "add", "-Af", ".project/context")
-    (before,) = call("context.status", loaded).model_dump()["dossiers"]
+def test_status_says_fresh_until_a_cited_line_of_a_tracked_dossier_changes(
+    built_here: Path,
+) -> None:
+    git(built_here, "add", "-Af", ".project/context")
+    (before,) = call("context.status", built_here).model_dump()["dossiers"]
     assert (before["feature"], before["fresh"], before["why"]) == ("checkout", True, "")
     assert before["facts"] > 10
     assert before["tokens"] > 100
     assert 0 <= before["age"] < 300
     assert before["run"]["status"] == "ok"
-    path = loaded / "api" / "shop" / "checkout.py"
+    path = built_here / "api" / "shop" / "checkout.py"
     path.write_text(path.read_text().replace("class Checkout", "class Till"))
-    (after,) = call("context.status", loaded, feature="checkout").model_dump()["dossiers"]
+    (after,) = call("context.status", built_here, feature="checkout").model_dump()["dossiers"]
     assert after["fresh"] is False
     assert "api/shop/checkout.py" in after["why"]
 
@@ -211,10 +228,10 @@ def test_status_of_a_project_without_dossiers_is_empty_and_of_a_missing_one_an_e
     assert caught.value.code == "E_NOT_FOUND"
 
 
-def test_status_of_a_dossier_that_came_with_the_repository_has_no_age(loaded: Path) -> None:
-    for record in (loaded / ".project" / ".state").rglob("*.json"):
+def test_status_of_a_dossier_that_came_with_the_repository_has_no_age(built_here: Path) -> None:
+    for record in (built_here / ".project" / ".state").rglob("*.json"):
         record.unlink()
-    (found,) = call("context.status", loaded).model_dump()["dossiers"]
+    (found,) = call("context.status", built_here).model_dump()["dossiers"]
     assert found["age"] is None
     assert found["fresh"] is True
 
