@@ -235,6 +235,22 @@ def test_askers_in_one_folder_are_told_of_what_matters_to_each(tmp_path: Path) -
     assert folders.changed() == {"all"}
 
 
+def test_a_folder_that_is_made_again_is_watched_again_and_the_old_one_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    folders = inotify.Folders()
+    folder = tmp_path / "folder"
+    for _ in range(3):
+        folder.mkdir()
+        folders.add("one", {str(folder): {"wanted"}})
+        assert not folders.changed()
+        (folder / "wanted").touch()
+        assert folders.changed() == {"one"}
+        shutil.rmtree(folder)
+        assert folders.changed() == {"one"}
+    assert not folders._interests
+
+
 def test_knowledge_behind_a_link_is_checked_each_time(root: Path) -> None:
     said = "# Knowledge\n\n## A\n- gamma (said:ada@2026-11-01)\n"
     write(root, {"notes/knowledge.md": said})

@@ -20,6 +20,7 @@ _MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0xC0, 
 _DELETE_SELF, _MOVE_SELF, _ONLYDIR = 0x400, 0x800, 0x1000000
 _ENTRIES = _MOVED | _CREATE | _DELETE
 _CONTENT = _MODIFY | _ATTRIB | _CLOSE_WRITE
+_IGNORED = 0x8000  # the last event of a folder that is gone
 _MASK_ADD = 0x20000000  # a folder that is watched already keeps its events
 _FOLDER = _ENTRIES | _DELETE_SELF | _MOVE_SELF | _ONLYDIR | _MASK_ADD
 _HEAD = struct.Struct("iIII")  # of an event: watch, mask, cookie, length of the name after it
@@ -104,6 +105,8 @@ class Folders:
             for asker, interest in self._interests.get(watch, {}).items():
                 if interest.matters(mask, name):
                     yield asker
+            if mask & _IGNORED:
+                self._interests.pop(watch, None)
 
     def _checked(self, result: int) -> int:
         if result < 0:
