@@ -157,6 +157,7 @@ class Checked:
     dropped: int = 0  # facts that are invalid
     cut: int = 0  # valid facts beyond the budget, and those too uncertain to show
     spans: dict[str, str] = field(default_factory=dict)
+    over_budget: tuple[Verdict, ...] = ()
 
 
 class Fault(Model):
