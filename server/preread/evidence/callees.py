@@ -59,7 +59,7 @@ def _object(one: Definition, callee: str) -> tuple[str, str]:
 
 def _is_in_reach(file: FileView, name: str) -> bool:
     """Whether a file imports a name, where it has to."""
-    imported = {name for one in file.outline.imports for name in one.names}
+    imported = {each for one in file.outline.imports for each in one.names}
     return not file.path.endswith(IMPORTING) or not imported.isdisjoint((name, "*"))
 
 
