@@ -31,13 +31,13 @@ class _Queue:
         self._changes = Counter[Hashable]()  # how often changes were seen, by part
         self._lock = threading.Lock()
 
-    def changes(self, part: "Part") -> int:
+    def changes(self, part: Hashable) -> int:
         with self._lock:
             if self._folders is not None:
                 self._changes.update(self._folders.changed())
             return self._changes[part]
 
-    def begin(self, part: "Part", wanted: "Wanted", *, only_entries: bool) -> bool:
+    def begin(self, part: Hashable, wanted: "Wanted", *, only_entries: bool) -> bool:
         from preread.infra.inotify import Folders, is_local  # a cached load does not need it
 
         if not wanted or len(wanted) > MAX_FOLDERS:
@@ -58,6 +58,7 @@ class Part:
     def __init__(self, queue: _Queue, *, only_entries: bool = False) -> None:
         """With `only_entries`, changes of a file's content do not matter."""
         self._queue, self._only_entries = queue, only_entries
+        self._key = object()  # not `self`: in a cycle, the queue would stay open for a while
         self._current: tuple[int, str, int] | None = None
 
     def use(
@@ -92,11 +93,11 @@ class Part:
 
     def changes(self) -> int:
         """A counter that grows whenever something has changed."""
-        return self._queue.changes(self)
+        return self._queue.changes(self._key)
 
     def begin(self, wanted: "Wanted") -> bool:
         """Watch these folders, too, from now on; returns whether that is possible."""
-        return self._queue.begin(self, wanted, only_entries=self._only_entries)
+        return self._queue.begin(self._key, wanted, only_entries=self._only_entries)
 
 
 class Unchanged:
