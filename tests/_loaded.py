@@ -231,9 +231,11 @@ def _send(pid: int, number: int) -> None:
 def stand_in(place: str, arguments: Sequence[str]) -> NoReturn:
     """Have a fork take over the streams, pass signals on to it, and end as it ends."""
     with ask(place) as asked:
+        signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # until they can be passed on
         pid = be(asked, arguments, str(Path.cwd()), os.environ, [0, 1, 2])
         for number in PASSED_ON:
             signal.signal(number, lambda number, _: _send(pid, number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         status = int(asked.recv(16))
     if status < 0:
         with suppress(OSError):  # the handler of SIGKILL cannot be set

@@ -12,14 +12,18 @@ AT_ONCE = 3
 
 
 class Obedient:
-    """A model that writes, is blocked, does what it is told, and tries again."""
+    """A model that writes, is blocked, does what it is told, and tries again.
+
+    It makes as many calls as it takes until a missing tool counts.
+    """
 
     def __init__(self, flow: Flow, feature: str, *flags: str) -> None:
         self.flow, self.feature, self.flags = flow, feature, flags
         self.first, self.again = (flow.spec(f"tests/{feature}.spec.ts") for _ in range(2))
-        self.call = tool(LOAD, feature=feature)
+        self.call, self.once_more = (tool(LOAD, feature=feature) for _ in range(2))
         done = [text("Done.")]  # also to an audit that found what another session wrote
-        turns: list[list[Block]] = [[self.first], [self.call], [self.again], done, done]
+        calls: list[list[Block]] = [[self.call], [self.once_more]]
+        turns: list[list[Block]] = [[self.first], *calls, [self.again], done, done]
         flow.api.play(turns, when=f"GO {feature}.")
 
     def run(self) -> Session:

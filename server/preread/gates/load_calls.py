@@ -27,7 +27,7 @@ MISTAKES = (
 )
 UNSAVED = "it could not be saved: "  # in a warning of the reply
 MISSING = "No such tool available"
-MISSING_CALLS = 3  # until it counts: just after a start, the client may still be connecting
+MISSING_CALLS = 2  # until it counts: just after a start, the client may still be connecting
 PATIENCE, POLL = 1.0, 0.05  # seconds: Claude Code writes its transcript a little later
 
 
@@ -39,7 +39,7 @@ class LoadCall:
     def __init__(self, feature: str) -> None:
         self.feature = feature
         self.ended = self.failed = False
-        self.missing = 0  # calls for this feature, up to this one, that found no such tool
+        self.missing = 0  # calls in its session that found no such tool
         self.text = ""
 
     def why_no_dossier(self) -> str:
@@ -91,13 +91,13 @@ def why_cannot_load(event: events.Event, feature: str, rules: Rules, patience: f
 
 
 def _last_call(tail: bytes, feature: str, rules: Rules) -> LoadCall | None:
-    """The last call for a feature in a transcript; it knows how many found no such tool."""
+    """The last call for a feature in a transcript; it knows how many calls found no such tool."""
     made = [call for call in _calls(tail) if call.feature]
-    made = [call for call in made if rules.served_by(call.feature) == feature]
-    if not made:
+    own = [call for call in made if rules.served_by(call.feature) == feature]
+    if not own:
         return None
-    made[-1].missing = sum(call.failed and MISSING in call.text for call in made)
-    return made[-1]
+    own[-1].missing = sum(call.failed and MISSING in call.text for call in made)
+    return own[-1]
 
 
 def _was_asked(tail: bytes, feature: str) -> bool:
