@@ -191,7 +191,6 @@ def _check_together(
         budget=True,
         level=request.level,
         ranks=_ranks(plan, evidence),
-        drafted_first=plan.how == "refreshed",  # they cost a run, and the map's do not
         before=replace(model_check, drafts=(), verdicts=()),
         external=outcome.external,
         people=people.facts,

@@ -60,8 +60,7 @@ def dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
     """Facts that the refresh kept but the check dropped: their lines exist, without the quotes."""
     if plan.how != "refreshed":
         return ()
-    checked = made.checked
-    valid = {(one.file, one.fact.text) for one in (*checked.verdicts, *checked.over_budget)}
+    valid = {(one.file, one.fact.text) for one in made.checked.verdicts}
     return tuple(
         LostFact(file=draft.name, text=fact.text, is_changed=True)
         for draft in plan.kept

@@ -19,7 +19,6 @@ WEIGHT = {
 ABSENCE = 0.98  # weight of a fact that cites an absence, in any file
 DECAY = 0.95  # factor for each further fact of a file
 SUMMARY_FACTOR = 2.0  # the summary ranks above everything that a build writes
-DRAFTED = 2.0  # a model's facts rank above those of the map, if only a model could find them again
 PERSON = 3.0  # what people wrote ranks above that, and is never cut
 
 Key = tuple[int, int, int]  # of an item: its draft, section and place
@@ -73,21 +72,16 @@ def fit(
     ranks: Mapping[str, float],
     people: Collection[str],
     limit: int,
-    *,
-    drafted_first: bool = False,
-) -> tuple[list[Draft], list[Verdict], list[Verdict]]:
-    """Keep what ranks highest in `limit` tokens; the last value is the facts that were cut.
+) -> tuple[list[Draft], list[Verdict], int]:
+    """Keep what ranks highest in `limit` tokens; the last value is how many facts were cut.
 
-    Facts whose ids are in `people` are never cut. With `drafted_first`, the map's are cut before
-    a model's.
+    Facts whose ids are in `people` are never cut.
     """
     titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     kept: dict[Key, _Candidate] = {}
     is_exact = True  # what the room says is left
-    bonus = DRAFTED if drafted_first else 0.0
-    candidates = _candidates(drafts, ranks, people, bonus)
-    for candidate in sorted(candidates, key=lambda one: -one.score):
+    for candidate in sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score):
         is_taken = room.take(candidate)
         if not is_taken and not is_exact:
             services.progress.check()
@@ -100,11 +94,11 @@ def fit(
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
     remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
-    return fitted, remaining, [v for v in verdicts if (v.file, v.fact.text) not in left]
+    return fitted, remaining, len(verdicts) - len(remaining)
 
 
 def _candidates(
-    drafts: list[Draft], ranks: Mapping[str, float], people: Collection[str], bonus: float
+    drafts: list[Draft], ranks: Mapping[str, float], people: Collection[str]
 ) -> Iterable[_Candidate]:
     for number, draft in enumerate(drafts):
         places = Counter[bool]()
@@ -118,7 +112,6 @@ def _candidates(
                 rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY ** places[absence]
                 places[absence] += 1
             rank *= SUMMARY_FACTOR if is_summary else 1
-            rank += bonus if by_model else 0
             by_person = _is_among(people, draft.name, item)
             rank += PERSON if by_person else 0
             counts = in_codebase and by_model and not by_person

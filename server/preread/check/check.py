@@ -29,7 +29,6 @@ def check(
     budget: bool,
     level: Level = "standard",
     ranks: Mapping[str, float] | None = None,
-    drafted_first: bool = False,
     before: Checked | None = None,
     external: Iterable[str] = (),
     trust_published: bool = True,
@@ -42,7 +41,6 @@ def check(
     - `problems`: what reading the drafts reported; they are part of the result.
     - `budget`: whether to cut what exceeds the level's budget of facts and tokens.
     - `ranks`: fact text -> score from 0 to 1. A fact without one ranks by its place in its file.
-    - `drafted_first`: whether facts without a score rank above those with one.
     - `before`: an earlier check of these drafts, whose counts are added to.
     - `external`: what configured servers answered in this run. An external source is valid when
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
@@ -63,20 +61,16 @@ def check(
     kept, verdicts = without_replaced(kept, verdicts, replaced)
     dropped, cut = (before.dropped, before.cut) if before else (0, 0)
     dropped += sum(one.dropped for one in checked)
-    over_budget: list[Verdict] = []
     if budget:
         limit = services.settings.tokens(level)
-        ranks = ranks or {}
-        kept, verdicts, over_budget = fit(
-            services, kept, verdicts, ranks, people, limit, drafted_first=drafted_first
-        )
-        cut += len(over_budget)
-        checker.report_cut(over_budget, ranks)
+        ranks, before_cut = ranks or {}, verdicts
+        kept, verdicts, more = fit(services, kept, before_cut, ranks, people, limit)
+        cut += more
+        checker.report_cut(before_cut, verdicts, ranks)
     spans = _digests(lookups, kept, verdicts)
     kept = [d for d in kept if d.sections or d.name in REQUIRED or not budget]
     all_problems = (*map(screening.redacted, problems), *checker.problems)
-    over = tuple(over_budget)
-    return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans, over)
+    return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans)
 
 
 def _digests(
