@@ -64,7 +64,13 @@ def test_a_models_fact_is_back_when_its_code_is_back(scene, api):
 
 
 @pytest.mark.parametrize(
-    "reshaped", [LOGIN.replace("\n", "\r\n"), LOGIN.replace("    ", "\t")], ids=["crlf", "tabs"]
+    "reshaped",
+    [
+        LOGIN.replace("\n", "\r\n"),
+        LOGIN.replace("    ", "\t"),
+        LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS=5"),
+    ],
+    ids=["crlf", "tabs", "spaces"],
 )
 def test_white_space_changes_no_fact(scene, api, reshaped):
     put(scene, "login.py", reshaped)

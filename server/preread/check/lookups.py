@@ -195,6 +195,7 @@ class Lookups:
         needle = _one_line(quote)
         return (
             any(_has(reading, needle) for reading in self.normalized[source])
+            or any(_has(_tight(one), _tight(needle)) for one in self.normalized[source])
             or (len(span.lines) > 1 and _has(_joined(span.lines), _joined([needle])))
             or (needle.endswith("()") and self._is_called(needle.removesuffix("()"), source))
             or self._is_named(needle, source, span.names)
@@ -253,6 +254,11 @@ def _one_line(text: str) -> str:
 
 def _has(text: str, quote: str) -> bool:
     return next(fact_text.places(quote, text), None) is not None
+
+
+def _tight(line: str) -> str:
+    """A line without the white space that formatters add or remove: all but that between words."""
+    return re.sub(r"\s+(?!\w)|(?<!\w)\s+", "", line)
 
 
 def _joined(lines: Sequence[str]) -> str:
