@@ -84,6 +84,7 @@ def codes(checked: Checked) -> list[tuple[int, str]]:
         ("it calls `sum()` with arguments", "src/a.py:5", "quoted"),
         ("a test, `test_total`", "t/test_a.py::test_total", "quoted"),
         ("a whole number, `limit = 300`", "src/numbers.py:1", "quoted"),
+        ("says `wait( 130,2 )`, spaced otherwise", "src/numbers.py:3", "quoted"),
         ("a number before a comma, `wait(130`", "src/numbers.py:3", "quoted"),
         ("quotes nothing", "src/b.py:1", "located"),
         ("quotes `x`, too short to prove anything", "src/b.py:1", "located"),
@@ -105,6 +106,7 @@ def test_a_valid_fact_has_the_state_that_its_sources_give(
     ("text", "source", "code"),
     [
         ("says `alpha = 2`", "src/b.py:1", "E_QUOTE"),
+        ("says `wa it(130, 2)`, with a word in two", "src/numbers.py:3", "E_QUOTE"),
         ("says `alpha = 1` and `gamma`", "src/b.py:1", "E_QUOTE"),
         ("says `limit = 30`, part of a number", "src/numbers.py:1", "E_QUOTE"),
         ("says `ratio = 30`, without its fraction", "src/numbers.py:2", "E_QUOTE"),
