@@ -201,6 +201,33 @@ def test_a_model_runs_again_when_more_than_a_quarter_of_its_facts_is_lost(
     assert scene.texts["patterns.md"] == before["patterns.md"]
 
 
+def test_what_a_person_adds_takes_the_room_of_computed_facts_and_starts_no_model(
+    claude, api, tmp_path
+):
+    scene = Scene(claude, api, tmp_path).make({"limits.py": "\n".join(LIMITS)})
+    facts = [f"- limit {n} is `{text}` (limits.py:{n})" for n, text in enumerate(LIMITS, 1)]
+    api.play(
+        writing({**STANDARD, "codebase.md": "# Codebase: login\n\n## Limits\n" + "\n".join(facts)})
+    )
+    assert scene.load(max_facts=18)["state"] == "built"
+    drafted = re.findall(r"^- limit \d+", scene.texts["codebase.md"], re.MULTILINE)
+    path = scene.layout.dossier("login") / "failures.md"
+
+    def add(count):
+        mine = [f"- ask Ann {n}: `{text}` (limits.py:{n})" for n, text in enumerate(LIMITS, 1)]
+        path.write_text("\n".join(["# Failures: login", "", "## Ann", *mine[:count], ""]))
+        reply = scene.load(max_facts=18)
+        assert not [one for one in reply["warnings"] if "gone" in one]
+        assert scene.manifest["lost"] == []
+        return re.findall(r"^- limit \d+", scene.texts["codebase.md"], re.MULTILINE)
+
+    assert add(2) == drafted
+    assert len(add(len(LIMITS))) < len(drafted), "there is no room for all"
+    put(scene, "limits.py", "\n".join([f"{LIMITS[0]}0", *LIMITS[1:]]))
+    assert scene.load(max_facts=18)["state"] == "refreshed"
+    assert len(sessions(api)) == 1
+
+
 def blamed(scene, text):
     [found] = scene.run("blame", text, "--json").json["facts"]
     return found

@@ -170,6 +170,12 @@ def _fault_of_empty_drafts(plan: Plan, valid: dict[str, Draft]) -> Fault | None:
     )
 
 
+def _worth_a_run(plan: Plan) -> set[str]:
+    """The facts that a refresh keeps of a model's: to find them again, it would have to run."""
+    kept = plan.kept if plan.how == "refreshed" else ()
+    return {fact.text for draft in kept for fact in draft.facts}
+
+
 def _check_together(
     services: Services,
     plan: Plan,
@@ -191,6 +197,7 @@ def _check_together(
         budget=True,
         level=request.level,
         ranks=_ranks(plan, evidence),
+        drafted=_worth_a_run(plan),
         before=replace(model_check, drafts=(), verdicts=()),
         external=outcome.external,
         people=people.facts,

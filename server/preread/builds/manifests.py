@@ -60,7 +60,8 @@ def dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
     """Facts that the refresh kept but the check dropped: their lines exist, without the quotes."""
     if plan.how != "refreshed":
         return ()
-    valid = {(one.file, one.fact.text) for one in made.checked.verdicts}
+    checked = made.checked
+    valid = {(one.file, one.fact.text) for one in (*checked.verdicts, *checked.over_budget)}
     return tuple(
         LostFact(file=draft.name, text=fact.text, is_changed=True)
         for draft in plan.kept

@@ -19,6 +19,7 @@ WEIGHT = {
 ABSENCE = 0.98  # weight of a fact that cites an absence, in any file
 DECAY = 0.95  # factor for each further fact of a file
 SUMMARY_FACTOR = 2.0  # the summary ranks above everything that a build writes
+DRAFTED = 2.0  # a model's facts rank above those of the map, if only a model could find them again
 PERSON = 3.0  # what people wrote ranks above that, and is never cut
 
 Key = tuple[int, int, int]  # of an item: its draft, section and place
@@ -72,16 +73,20 @@ def fit(
     ranks: Mapping[str, float],
     people: Collection[str],
     limit: int,
-) -> tuple[list[Draft], list[Verdict], int]:
-    """Keep what ranks highest in `limit` tokens; the last value is how many facts were cut.
+    *,
+    drafted: Collection[str] = (),
+) -> tuple[list[Draft], list[Verdict], list[Verdict]]:
+    """Keep what ranks highest in `limit` tokens; the last value is the facts that were cut.
 
-    Facts whose ids are in `people` are never cut.
+    Facts whose ids are in `people` are never cut. The map's are cut before
+    those whose texts are in `drafted`.
     """
     titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     kept: dict[Key, _Candidate] = {}
     is_exact = True  # what the room says is left
-    for candidate in sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score):
+    candidates = _candidates(drafts, ranks, people, drafted)
+    for candidate in sorted(candidates, key=lambda one: -one.score):
         is_taken = room.take(candidate)
         if not is_taken and not is_exact:
             services.progress.check()
@@ -94,11 +99,14 @@ def fit(
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
     remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
-    return fitted, remaining, len(verdicts) - len(remaining)
+    return fitted, remaining, [v for v in verdicts if (v.file, v.fact.text) not in left]
 
 
 def _candidates(
-    drafts: list[Draft], ranks: Mapping[str, float], people: Collection[str]
+    drafts: list[Draft],
+    ranks: Mapping[str, float],
+    people: Collection[str],
+    drafted: Collection[str],
 ) -> Iterable[_Candidate]:
     for number, draft in enumerate(drafts):
         places = Counter[bool]()
@@ -112,6 +120,7 @@ def _candidates(
                 rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY ** places[absence]
                 places[absence] += 1
             rank *= SUMMARY_FACTOR if is_summary else 1
+            rank += DRAFTED if isinstance(item, Fact) and item.text in drafted else 0
             by_person = _is_among(people, draft.name, item)
             rank += PERSON if by_person else 0
             counts = in_codebase and by_model and not by_person

@@ -1,6 +1,6 @@
 """Check drafts against every rule, and fit the valid facts into the budget."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from preread.check.budget import fit
 from preread.check.checker import Checker
@@ -29,6 +29,7 @@ def check(
     budget: bool,
     level: Level = "standard",
     ranks: Mapping[str, float] | None = None,
+    drafted: Collection[str] = (),
     before: Checked | None = None,
     external: Iterable[str] = (),
     trust_published: bool = True,
@@ -41,6 +42,7 @@ def check(
     - `problems`: what reading the drafts reported; they are part of the result.
     - `budget`: whether to cut what exceeds the level's budget of facts and tokens.
     - `ranks`: fact text -> score from 0 to 1. A fact without one ranks by its place in its file.
+    - `drafted`: texts of facts that only another run of a model could find again.
     - `before`: an earlier check of these drafts, whose counts are added to.
     - `external`: what configured servers answered in this run. An external source is valid when
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
@@ -61,16 +63,20 @@ def check(
     kept, verdicts = without_replaced(kept, verdicts, replaced)
     dropped, cut = (before.dropped, before.cut) if before else (0, 0)
     dropped += sum(one.dropped for one in checked)
+    over_budget: list[Verdict] = []
     if budget:
         limit = services.settings.tokens(level)
-        ranks, before_cut = ranks or {}, verdicts
-        kept, verdicts, more = fit(services, kept, before_cut, ranks, people, limit)
-        cut += more
-        checker.report_cut(before_cut, verdicts, ranks)
+        ranks = ranks or {}
+        kept, verdicts, over_budget = fit(
+            services, kept, verdicts, ranks, people, limit, drafted=drafted
+        )
+        cut += len(over_budget)
+        checker.report_cut(over_budget, ranks)
     spans = _digests(lookups, kept, verdicts)
     kept = [d for d in kept if d.sections or d.name in REQUIRED or not budget]
     all_problems = (*map(screening.redacted, problems), *checker.problems)
-    return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans)
+    over = tuple(over_budget)
+    return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans, over)
 
 
 def _digests(

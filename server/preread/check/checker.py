@@ -89,13 +89,10 @@ class Checker:
         kept = replace(draft, sections=tuple(section for section in sections if section.items))
         return CheckedDraft(kept, verdicts, len(draft.facts) - len(verdicts))
 
-    def report_cut(
-        self, before: Iterable[Verdict], left: Iterable[Verdict], ranks: Mapping[str, float]
-    ) -> None:
+    def report_cut(self, cut: Iterable[Verdict], ranks: Mapping[str, float]) -> None:
         """Report the facts that the budget cut, except ranked ones, which the map finds again."""
-        remaining = {(verdict.file, verdict.fact.text) for verdict in left}
-        for file, fact in ((verdict.file, verdict.fact) for verdict in before):
-            if (file, fact.text) not in remaining and fact.text not in ranks:
+        for file, fact in ((verdict.file, verdict.fact) for verdict in cut):
+            if fact.text not in ranks:
                 self._problem(file, fact.line, "E_BUDGET", f"no room for: {fact.text[:200]}")
 
     def _problem(self, name: str, line: int, code: str, message: str) -> None:

@@ -195,7 +195,7 @@ class Lookups:
         needle = _one_line(quote)
         return (
             any(_has(reading, needle) for reading in self.normalized[source])
-            or any(_has(_tight(one), _tight(needle)) for one in self.normalized[source])
+            or (not needle.isidentifier() and self._has_tight(_tight(needle), source))
             or (len(span.lines) > 1 and _has(_joined(span.lines), _joined([needle])))
             or (needle.endswith("()") and self._is_called(needle.removesuffix("()"), source))
             or self._is_named(needle, source, span.names)
@@ -212,6 +212,9 @@ class Lookups:
             return False
         word = re.compile(rf"(?<!\w){re.escape(field)}(?!\w)")
         return any(word.search(text) for text in self.normalized[source])
+
+    def _has_tight(self, quote: str, source: str) -> bool:
+        return any(_has(_tight(reading), quote) for reading in self.normalized[source])
 
     def _is_called(self, name: str, source: str) -> bool:
         pattern = re.compile(rf"(?<!\w){re.escape(name)}\(")

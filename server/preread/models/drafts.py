@@ -91,3 +91,4 @@ class Checked:
     dropped: int = 0  # facts that are invalid
     cut: int = 0  # valid facts beyond the budget, and those too uncertain to show
     spans: dict[str, str] = field(default_factory=dict)
+    over_budget: tuple[Verdict, ...] = ()  # the valid facts that had no room
