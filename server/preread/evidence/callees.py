@@ -36,18 +36,24 @@ def is_ours(view: View, one: Definition, call: Call, name: str) -> bool:
     is_telling = DISTINCTIVE.search(name) is not None
     here = [symbol for symbol in one.file.outline.symbols if symbol.name == name]
     homes = view.defining(name) if is_telling and not here else []
-    if call.callee.removeprefix("new ") == name:  # without an object: no other class's method
-        inside = "" if one.file.path.endswith(NO_IMPLICIT_THIS) else f"{one.full_name}."
-        free = any(s.kind != "method" or inside.startswith(f"{s.container}.") for s in here)
-        return free or (0 < len(homes) <= MAX_HOMES and _is_in_reach(one.file, name))
+    if len(homes) > MAX_HOMES:
+        homes = []
+    if call.callee.removeprefix("new ") == name:
+        return _is_free(one, here) or (bool(homes) and _is_in_reach(one.file, name))
     if here:
         owners = SELF | {s.container.rpartition(".")[2] for s in here if s.container}
         return is_telling or not owners.isdisjoint(named)
-    return 0 < len(homes) <= MAX_HOMES and any(
-        symbol.name == name and is_known(one.file, symbol)
-        for path in homes
-        for symbol in view.any_file(path).outline.symbols
-    )
+    found = (s for path in homes for s in view.any_file(path).outline.symbols if s.name == name)
+    return any(is_known(one.file, symbol) for symbol in found)
+
+
+def _is_free(one: Definition, here: list[Symbol]) -> bool:
+    """Whether a call without an object may mean one of these symbols of its file.
+
+    It does not mean a method of another class, and in some languages no method at all.
+    """
+    inside = "" if one.file.path.endswith(NO_IMPLICIT_THIS) else f"{one.full_name}."
+    return any(s.kind != "method" or inside.startswith(f"{s.container}.") for s in here)
 
 
 def _object(one: Definition, callee: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@
   const list = document.getElementById("messages");
   const line = (text, kind) => {
     const found = document.createElement("p");
-    found.textContent = visible(text);
+    found.textContent = text.split("\n").map(visible).join("\n");
     if (kind) found.className = kind;
     return found;
   };
