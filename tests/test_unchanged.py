@@ -364,6 +364,20 @@ def test_each_of_two_look_ups_among_many_files_sees_a_change(many: Path) -> None
     assert not after.is_valid()
 
 
+def test_what_is_behind_a_linked_folder_is_checked_each_time(many: Path, tmp_path: Path) -> None:
+    write(tmp_path, {"outside/real/deep/file": "one"})
+    (many / "linked").symlink_to(tmp_path / "outside" / "real")
+    (many / ".git" / "info" / "exclude").write_text("linked\n")  # git would list the link
+    seen = replace(services(many), unchanged=Unchanged())
+    others = [many / "linked" / "deep" / "file"]
+    later = time.time_ns() + 3_000_000_000
+    found = fingerprint.take(seen, Manifest(feature="login"), later, others)
+    assert found is not None
+    assert found.is_valid()
+    (tmp_path / "outside").rename(tmp_path / "gone")
+    assert not found.is_valid()
+
+
 def test_many_files_have_no_fingerprint_without_kernel_events_or_just_after_a_change(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,7 +127,8 @@ def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
     """The folders of the project that contain these paths or are among them, and what to watch.
 
     That is the paths' own names, those of the folders on the way to them, and, in a folder that is
-    itself among the paths, everything that comes or goes.
+    itself among the paths, everything that comes or goes. Not what is behind a link: nothing would
+    be reported of the folders that lead to its target.
     """
     from preread.infra.inotify import ANY_ENTRY  # only a server needs it
 
@@ -143,8 +144,12 @@ def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
     for path in paths:
         if path == root or path.startswith(f"{root}/"):
             found.setdefault(path, set()).add(ANY_ENTRY)
-    device = os.stat(root).st_dev  # noqa: PTH116
-    return {folder: names for folder, names in found.items() if _device(folder) == device}
+    device, kept = _device(root), dict[str, set[str]]()
+    for folder in sorted(found, key=len):  # the folders above it first
+        is_inside = folder == root or folder.rpartition("/")[0] in kept
+        if is_inside and device is not None and _device(folder) == device:
+            kept[folder] = found[folder]
+    return kept
 
 
 def _device(folder: str) -> int | None:
