@@ -366,10 +366,9 @@ def test_each_of_two_look_ups_among_many_files_sees_a_change(many: Path) -> None
 
 def test_what_is_behind_a_linked_folder_is_checked_each_time(many: Path, tmp_path: Path) -> None:
     write(tmp_path, {"outside/real/deep/file": "one"})
-    (many / "linked").symlink_to(tmp_path / "outside" / "real")
-    (many / ".git" / "info" / "exclude").write_text("linked\n")  # git would list the link
+    (many / ".git" / "linked").symlink_to(tmp_path / "outside" / "real")  # no walk comes by it
     seen = replace(services(many), unchanged=Unchanged())
-    others = [many / "linked" / "deep" / "file"]
+    others = [many / ".git" / "linked" / "deep" / "file"]
     later = time.time_ns() + 3_000_000_000
     found = fingerprint.take(seen, Manifest(feature="login"), later, others)
     assert found is not None
