@@ -652,3 +652,37 @@ def test_a_manifest_comes_back_from_the_last_commit(project: Path, cli: Cli) -> 
     assert lost_manifests.FITTING in reply["warnings"][0]
     assert MINE in path.read_text()
     assert facts_by_author(cli, project)["person"] == {MINE[2:].partition(" (")[0]}
+
+
+def test_a_persons_heading_stays_when_its_last_fact_goes_and_a_builds_does_not(
+    project: Path, cli: Cli
+) -> None:
+    path, code = file_of(project), project / "login.py"
+    built = path.read_text()
+    assert "\n## Values\n" in built
+    assert "\n## Errors\n" in built
+    path.write_text(built.replace("## Values", "## What Ann set"))
+    for text in (LOGIN, "def login():\n    return 1\n", "def login():\n    return 2\n"):
+        code.write_text(text)
+        for arguments in ((), ("--force",)):
+            cli("load", "login", "--json", *arguments, cwd=project)
+            assert "\n## What Ann set\n" in path.read_text()
+            assert ("\n## Errors\n" in path.read_text()) == (text == LOGIN)
+            assert "\n## Values\n" not in path.read_text()
+
+
+def test_a_file_in_which_a_person_wrote_no_facts_stays(project: Path, cli: Cli) -> None:
+    mine = file_of(project, "requirements.md")
+    text = "# Requirements: login\n\n## To ask\n\n## Ours\nAsk Ann first.\n"
+    (project / ".project" / "knowledge.md").unlink()  # all that a build would write there
+    mine.write_text(text)
+    for code in (LOGIN, LOGIN + "\n\nLATER = 1\n"):
+        (project / "login.py").write_text(code)
+        for arguments in ((), ("--force",)):
+            reply = cli("load", "login", "--json", *arguments, cwd=project).json
+            assert (reply["status"], mine.read_text()) == ("ok", text)
+            assert "requirements.md" in reply["files"]
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+    mine.write_text("# Requirements: login\n")
+    cli("load", "login", "--force", cwd=project)
+    assert not mine.exists()

@@ -38,6 +38,7 @@ class Assembled:
     sought: dict[str, SpanMark]  # the content of the lines that unverified facts cited
     by_hand: tuple[str, ...]  # files that a person edited
     fences: tuple[str, ...]  # ids of the fences that builds wrote
+    headings: tuple[str, ...]  # and of the headings
 
     @property
     def status(self) -> str:
@@ -79,7 +80,8 @@ def assemble(
     drafts = (*chosen.values(), *others)
     checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome)
     by_hand = _by_hand(plan)
-    of_people = _fences_of_people(plan, _fences(checked.drafts))
+    fences, headings = _fences(checked.drafts), _headings(checked.drafts)
+    of_people = _fences_of_people(plan, fences) | _headings_of_people(plan, headings)
     texts = _texts(plan, checked.drafts, by_hand, of_people)
     own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
     written = {draft.name for draft in checked.drafts if draft.facts}
@@ -95,7 +97,8 @@ def assemble(
         replaced=people.replaced,
         sought=_still_unverified(people.sought, checked),
         by_hand=tuple(name for name in by_hand if name in texts),
-        fences=tuple(sorted(_fences(checked.drafts) - of_people)),
+        fences=tuple(sorted(fences - of_people)),
+        headings=tuple(sorted(headings - of_people)),
     )
 
 
@@ -212,9 +215,7 @@ def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
     ranks = {one.text: one.score + (one.text in only_people) for one in evidence.findings}
     if plan.how != "refreshed" or plan.published is None:
         return ranks
-    texts = plan.published.texts.items()
-    drafts = [markdown.parse(name, plan.request.feature, text)[0] for name, text in texts]
-    known = {_shape(fact.text) for _, _, fact in markdown.all_facts(drafts)}
+    known = {_shape(fact.text) for _, _, fact in markdown.all_facts(_published_drafts(plan))}
     return {text: score + (_shape(text) in known) for text, score in ranks.items()}
 
 
@@ -270,12 +271,32 @@ def _fences_of_people(plan: Plan, new: set[str]) -> set[str]:
 
     If the manifest does not say which ones a build wrote, those that are not among the `new` ones.
     """
-    found = plan.published
-    if found is None or found.manifest is None:
+    if plan.published is None or plan.published.manifest is None:
         return set()
-    feature, fences = plan.request.feature, found.manifest.fences
-    drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
-    return _fences(drafts) - (new if fences is None else {*fences})
+    fences = plan.published.manifest.fences
+    return _fences(_published_drafts(plan)) - (new if fences is None else {*fences})
+
+
+def _headings_of_people(plan: Plan, new: set[str]) -> set[str]:
+    """The ids of the headings in the published files that no build wrote, like those of fences."""
+    if plan.published is None or plan.published.manifest is None:
+        return set()
+    headings = plan.published.manifest.headings
+    return _headings(_published_drafts(plan)) - (new if headings is None else {*headings})
+
+
+def _published_drafts(plan: Plan) -> list[Draft]:
+    texts = plan.published.texts.items() if plan.published is not None else ()
+    return [markdown.parse(name, plan.request.feature, text)[0] for name, text in texts]
+
+
+def _headings(drafts: Iterable[Draft]) -> set[str]:
+    return {
+        fact_text.heading_id(draft.name, section.heading)
+        for draft in drafts
+        for section in draft.sections
+        if section.heading
+    }
 
 
 def _fences(drafts: Iterable[Draft]) -> set[str]:
@@ -288,15 +309,23 @@ def _fences(drafts: Iterable[Draft]) -> set[str]:
 
 
 def _texts(
-    plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str], fences: Collection[str]
+    plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str], of_people: Collection[str]
 ) -> dict[str, str]:
-    """The texts to publish; `fences` are people's, which stay where they are."""
+    """The texts to publish; `of_people` are ids of fences and headings, which stay where they are.
+
+    An edited file that has no facts any more stays while it says anything else.
+    """
     old = plan.published.texts if plan.published is not None else {}
-    return {
-        draft.name: hand_edits.render_into(old[draft.name], draft, fences)
+    known = {draft.name for draft in drafts}
+    without = (Draft(name, plan.request.feature) for name in by_hand if name not in known)
+    texts = {
+        draft.name: hand_edits.render_into(old[draft.name], draft, of_people)
         if draft.name in by_hand
         else markdown.render(draft)
-        for draft in drafts
+        for draft in (*drafts, *without)
+    }
+    return {
+        name: text for name, text in texts.items() if name in known or hand_edits.says_more(text)
     }
 
 

@@ -43,6 +43,7 @@ def make_manifest(
         ),
         facts=made.own_facts,
         fences=made.fences,
+        headings=made.headings,
         wordings=_wordings(plan, made),
         thin=evidence.thin,
         replaced=made.replaced,

@@ -29,6 +29,11 @@ def fence_id(file: str, lines: Iterable[str]) -> str:
     return fact_id(file, "\n".join(("```", *lines)))
 
 
+def heading_id(file: str, heading: str) -> str:
+    """The id of a section's heading: 8 hex digits, from its file and text only."""
+    return fact_id(file, f"## {heading}")
+
+
 def lasting_id(file: str, text: str, cited: Iterable[str]) -> str:
     """An id that survives other numbers in the fact's text: from its shape and the cited files."""
     refs = map(sources.parse, cited)

@@ -13,7 +13,8 @@ Lines = dict[int, list[str]]  # number of an old line -> its new content
 def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     """The old text with the draft's facts: each on its old line, new ones at their section's end.
 
-    Facts and fences that the draft no longer has are left out, except the fences to `keep`, by id.
+    Facts and fences that the draft no longer has are left out, and headings that have nothing under
+    them any more, except the fences and headings to `keep`, by id.
     Parsing the result gives the draft's facts.
     """
     before = markdown.parse(draft.name, draft.feature, old)[0]
@@ -24,7 +25,7 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
         lines[number] = []
     _move_headings(before, draft, pairs, lines)
     added = _add_items(before, draft, pairs, lines)
-    _drop_empty_sections(before, lines)
+    _drop_empty_sections(before, lines, keep)
     text = "\n".join(line for number in sorted(lines) for line in lines[number])
     if added:
         rest = markdown.render(replace(draft, sections=added)).split("\n", 1)[1]
@@ -166,17 +167,26 @@ def _last_line(item: Fact | Fence) -> int:
     return item.line + (len(item.lines) + 1 if isinstance(item, Fence) else 0)
 
 
-def _drop_empty_sections(before: Draft, lines: Lines) -> None:
-    """Remove headings whose section lost every line. One that had none is a person's, and stays."""
+def _drop_empty_sections(before: Draft, lines: Lines, keep: Container[str]) -> None:
+    """Remove headings whose section lost every line, except a person's; one that had none is so."""
     starts = [section.line for section in before.sections if section.line]
-    had_none = {section.line for section in before.sections if not section.items}
+    of_people = {
+        section.line
+        for section in before.sections
+        if not section.items or fact_text.heading_id(before.name, section.heading) in keep
+    }
     for start, end in pairwise([*starts, max(lines) + 1]):
-        if start in had_none:
+        if start in of_people:
             continue
         body = [line for number in range(start + 1, end) for line in lines[number]]
         if not any(line.strip() and not line.startswith("Source:") for line in body):
             for number in range(start, end):
                 lines[number] = []
+
+
+def says_more(text: str) -> bool:
+    """Whether a file contains anything besides its title."""
+    return any(line.strip() and not line.startswith("# ") for line in text.split("\n"))
 
 
 def _with_full_paths(text: str, draft: Draft) -> str:

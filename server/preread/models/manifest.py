@@ -79,6 +79,9 @@ class Manifest(Model):
     fences: tuple[str, ...] | None = Field(
         None, description="Ids of the fences that the build wrote; null if that is not known."
     )
+    headings: tuple[str, ...] | None = Field(
+        None, description="Ids of the headings that the build wrote; null if that is not known."
+    )
     replaced: dict[str, str] = Field(
         default_factory=dict,
         description="Ids of a build's facts (also their lasting ids, without numbers) -> ids of "
