@@ -402,6 +402,61 @@ def function_around(lines, number):
     return next(line for line in reversed(lines[:number]) if line.text.startswith("def "))
 
 
+ALLMAN = """\
+class Cart
+{
+    int Total(int first,
+        int second
+    )
+    {
+        return Sum(
+            first,
+            second
+        );
+    }
+}
+"""
+JOINED = """\
+class Cart {
+    int Total(int first, int second) {
+        return Sum(first, second);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cited_lines", "text", "expected"),
+    [
+        # a formatter joins lines: the cited ones with those right before and after them
+        ("1", JOINED, "1"),
+        ("3", JOINED, "2"),
+        ("4", JOINED, "2"),
+        ("3-4", JOINED, "2"),
+        ("7", JOINED, "3"),
+        ("7-8", JOINED, "3"),
+        ("8", JOINED, "3"),
+        ("9", f"//\n{JOINED}", "4"),
+        # it adds a comma after the last of the cited lines
+        ("9", ALLMAN.replace("second\n        )", "second,\n        )"), "9"),
+        ("4", ALLMAN.replace("int second\n", "int second,\n"), "4"),
+        # what was joined with them is another text
+        ("8", JOINED.replace("Sum(first", "Max(first"), None),
+        ("9", JOINED.replace("Sum(first, second)", "Sum(first, second + 1)"), None),
+        ("9", JOINED.replace("Sum(first, second)", "Sum(first, a.second)"), None),
+        ("1", JOINED.replace("class Cart {", "class Cart : Base {"), None),
+        ("3", JOINED.replace("second) {", "int third) {"), None),
+        # the equal text of another definition
+        ("8", JOINED.replace("Total", "Other"), None),
+    ],
+)
+def test_lines_that_were_joined_are_found(root, cited_lines, text, expected):
+    write(root, {"Cart.cs": ALLMAN})
+    record = cited(root, f"Cart.cs:{cited_lines}")
+    write(root, {"Cart.cs": text})
+    assert relocated(root, record) == (expected and f"Cart.cs:{expected}")
+
+
 def test_after_random_edits_sources_are_right_or_lost(tmp_path):
     """Against an oracle that knows each line's identity, on functions that repeat each other."""
     root = repository(tmp_path / "p", {"a.py": "\n"})

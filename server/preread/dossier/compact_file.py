@@ -12,6 +12,9 @@ from preread.models import SpanMark
 from preread.project.tree import Tree
 
 MAX_COMMENTS = 6  # comments that were added at the ends of the cited lines
+MAX_POSITIONS = 20_000  # characters of a symbol, each of which may begin the marked text
+MAX_NEIGHBOUR = 300  # characters of a line that was joined with the marked ones
+CLOSING = frozenset(")]}")
 # Lines above a definition that start like this belong to it, such as its documentation.
 ABOVE_DEFINITION = ("//", "/*", "*", "#", "--", "@")
 
@@ -84,6 +87,71 @@ class CompactFile:
         found = syntax.code_before_comments(self.path, self.tree.text(self.path) or "")
         return {number: "".join(code.split()) for number, code in found.items()}
 
+    def places_in_joined_lines(self, marked: SpanMark) -> Iterator[Place]:
+        """The runs in the same symbol with the marked text and lines that were joined with it.
+
+        They were the ones right before and after it, so that nothing else was added to its lines.
+        """
+        offsets = self._joined[1]
+        line_starts = frozenset(offsets)
+        for at in self._positions(marked.symbol):
+            end = self._end_of_marked(at, marked)
+            if end is None:
+                continue
+            if at not in line_starts and not self._follows_neighbour(at, marked):
+                continue
+            if end not in line_starts and not self._precedes_neighbour(end, marked):
+                continue
+            start, last = bisect_right(offsets, at), bisect_left(offsets, end)
+            mark = self.mark(start, last)
+            if mark.symbol == marked.symbol:
+                yield Place(self.path, start, last, mark)
+
+    @cached_property
+    def _joined(self) -> tuple[str, list[int]]:
+        """The file in one line without added commas, and where in it each line starts."""
+        lines = _without_added_commas(self.lines)
+        return "".join(lines), [0, *accumulate(map(len, lines))]
+
+    def _positions(self, symbol: str) -> Iterable[int]:
+        """Where in the joined lines a text in this symbol may begin."""
+        offsets = self._joined[1]
+        if not symbol:
+            return sorted(set(offsets))
+        spans = [(offsets[start - 1], offsets[end]) for start, end in self._extents(symbol)]
+        if sum(end - start for start, end in spans) <= MAX_POSITIONS:
+            return sorted({at for span in spans for at in range(*span)})
+        return sorted({at for start, end in spans for at in offsets if start <= at < end})
+
+    def _extents(self, symbol: str) -> Iterator[tuple[int, int]]:
+        """The first and last line of each definition or test with this path."""
+        outline, count = self.tree.outline(self.path), len(self.lines)
+        for one in outline.symbols:
+            if symbol_path(one.container, one.name) == symbol and one.end <= count:
+                yield one.start, one.end
+        for test in outline.tests:
+            if symbol_path(test.group, test.name) == symbol and test.end <= count:
+                yield test.start, test.end
+
+    def _end_of_marked(self, at: int, marked: SpanMark) -> int | None:
+        """Where the marked text ends if it begins at `at` of the joined lines."""
+        ends = (at + marked.size, at + marked.size - 1)  # also without a comma at its end
+        return next((end for end in ends if self._says(at, end, marked.digest)), None)
+
+    def _follows_neighbour(self, at: int, marked: SpanMark) -> bool:
+        starts = range(at - 1, max(at - MAX_NEIGHBOUR, 0) - 1, -1)
+        return any(self._says(start, at, marked.before) for start in starts)
+
+    def _precedes_neighbour(self, at: int, marked: SpanMark) -> bool:
+        ends = range(at + 1, min(at + MAX_NEIGHBOUR, len(self._joined[0])) + 1)
+        return any(self._says(at, end, marked.after) for end in ends)
+
+    def _says(self, start: int, end: int, digest: str) -> bool:
+        """Whether a part of the joined lines has this digest, with or without an added comma."""
+        stream = self._joined[0]
+        text, is_closed = stream[start:end], stream[end : end + 1] in CLOSING
+        return digest == _digest([text]) or (is_closed and digest == _digest([text, ","]))
+
     def quoting(self, quote: str) -> list[tuple[int, int]]:
         """The runs of lines that contain a quote, first to last."""
         needle = "".join(quote.split())
@@ -151,7 +219,7 @@ def _subsets(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _has_added_comma(line: str, after: str) -> bool:
     """Whether a line ends in a comma that formatters add where they break lines."""
-    return line.endswith(",") and after[:1] in {")", "]", "}"}
+    return line.endswith(",") and after[:1] in CLOSING
 
 
 def _without_added_commas(lines: list[str]) -> list[str]:

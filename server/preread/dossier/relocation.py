@@ -112,10 +112,11 @@ class Relocator:
         return bool(marked.symbol) or marked.copies == 1 or here.before == marked.before
 
     def _in_file(self, path: str, marked: SpanMark, digest: str) -> Place | None:
-        """The place of the marked text, else of that text with comments at its lines' ends."""
+        """The place of the marked text, else with comments at its lines' ends or joined lines."""
         text = self._text(path)
-        for places in (text.places(marked), text.places_before_comments(marked)):
-            found = list(places)
+        searches = (text.places, text.places_before_comments, text.places_in_joined_lines)
+        for places in searches:
+            found = list(places(marked))
             chosen = _closest(found, marked, lambda place: text.digest(place) == digest)
             if chosen is not None and _is_same(chosen, found, marked):
                 return chosen
