@@ -12,7 +12,7 @@ from preread.models import SpanMark
 from preread.project.tree import Tree
 
 MAX_COMMENTS = 6  # comments that were added at the ends of the cited lines
-MAX_POSITIONS = 20_000  # characters of a symbol, each of which may begin the marked text
+MAX_POSITIONS = 4_000  # characters of a symbol, each of which may begin the marked text
 MAX_NEIGHBOUR = 300  # characters of a line that was joined with the marked ones
 CLOSING = frozenset(")]}")
 # Lines above a definition that start like this belong to it, such as its documentation.
