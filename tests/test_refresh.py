@@ -117,6 +117,19 @@ def test_the_model_drafts_again_the_files_that_lost_too_much_and_no_other(scene,
     assert scene.manifest["drafted"] == sorted(STANDARD)
 
 
+def test_a_sparse_checkout_starts_no_model_and_costs_no_fact_for_good(scene, api):
+    before = scene.texts
+    git(scene.project, "sparse-checkout", "set", "--no-cone", "/*", "!/login.py")
+    reply = scene.load()
+    assert reply["state"] == "refreshed"
+    assert "ATTEMPTS = 5" in " ".join(reply["warnings"])
+    assert "ATTEMPTS = 5" not in "".join(scene.texts.values())
+    git(scene.project, "sparse-checkout", "disable")
+    assert scene.load()["warnings"] == []
+    assert scene.texts == before
+    assert len(sessions(api)) == 1
+
+
 def test_counts_are_right_after_a_test_was_added_elsewhere(scene):
     """A computed fact depends on more than the lines that it cites."""
     before = scene.load("--level", "light", "--force")["dossier"]

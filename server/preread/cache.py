@@ -1,5 +1,7 @@
 """Cache lookup: does the published dossier cover a request? Checks cheap conditions first."""
 
+import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -10,6 +12,7 @@ from preread.dossier import build_records, fact_text, markdown, published, sourc
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import Unreadable
+from preread.gates import submodules
 from preread.layout import MANIFEST, REQUIRED
 from preread.models import LEVELS, Manifest, Request
 from preread.passed_checks import Check
@@ -19,6 +22,7 @@ from preread.services import Services
 from preread.settings import Level
 
 BuildKey = str | Callable[[Level], str]
+INIT = ("submodule", "update", "--init")
 RETRIED_AT_ONCE = frozenset({"E_CHILD"})  # the next call may succeed without any change
 SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one or open a document
 # What a dossier needs before it covers a request: `refresh` if it was built for this request
@@ -71,10 +75,13 @@ def _content_miss(services: Services, request: Request, found: Published) -> tup
 
 
 def _unfit_work_tree(services: Services, manifest: Manifest) -> str:
-    """Why a tracked dossier does not fit this sparse or shallow work tree; empty if it does.
+    """Why a dossier does not fit this work tree; empty if it does.
 
-    It is not refreshed here, because files that are not checked out would look deleted.
+    It is not refreshed here, because files that are not checked out would look deleted: in a
+    submodule, and, if git tracks the dossier, in a sparse or shallow work tree.
     """
+    if why := next(_missing_submodules(services, manifest), ""):
+        return why
     cut = services.tree.cut
     if not cut or cut == manifest.cut:
         return ""
@@ -82,6 +89,17 @@ def _unfit_work_tree(services: Services, manifest: Manifest) -> str:
         return ""
     kinds = " and ".join(part.partition(":")[0] for part in cut.split())
     return f"this work tree is {kinds}, and the dossier was made from another one"
+
+
+def _missing_submodules(services: Services, manifest: Manifest) -> Iterator[str]:
+    """That the dossier cites a submodule that is not checked out, and what to do about it."""
+    root = str(services.layout.root)
+    paths = {ref.path for ref in map(sources.parse, manifest.spans) if ref and ref.path}
+    gone = (path for path in sorted(paths) if not os.path.lexists(f"{root}/{path}"))
+    for repository, name in filter(None, (submodules.missing(root, path) for path in gone)):
+        command = ("git", *(("-C", repository) if repository else ()), *INIT, name)
+        where = f"{repository}/{name}".lstrip("/")
+        yield f"the submodule {where}, which it cites, is not checked out (`{shlex.join(command)}`)"
 
 
 def is_tracked(services: Services, feature: str) -> bool:

@@ -80,7 +80,7 @@ def take(
     `others` are further files it depends on. None when a file changed too recently, or when there
     are too many of them and the kernel cannot say which change.
     """
-    listed = (f"{services.layout.root}/{path}" for path in inputs.listed(services.tree))
+    listed = (f"{services.layout.root}/{path}" for path in inputs.watched(services.tree))
     paths = chain(_paths(services, manifest), map(str, others), listed)
     unchanged = services.unchanged
     return _of(services.layout, unchanged.inputs if unchanged else None, paths, begun)

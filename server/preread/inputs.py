@@ -63,6 +63,11 @@ def listed(tree: Tree) -> Iterable[str]:
     return (name for name in tree.names if not name.startswith(".project/"))
 
 
+def watched(tree: Tree) -> Iterable[str]:
+    """`listed`, and what dossiers may cite besides: the files of submodules."""
+    return (*listed(tree), *tree.in_submodules)
+
+
 def _any_of(globs: list[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{glob_pattern(glob).pattern})" for glob in globs), re.DOTALL)
 

@@ -18,7 +18,7 @@ from preread.project.tree import Tree, is_young
 
 def of_project(tree: Tree) -> str:
     """A signature of all files and of HEAD; empty if a file changed too recently."""
-    files = of_files(tree, inputs.listed(tree), may_be_missing=True)
+    files = of_files(tree, inputs.watched(tree), may_be_missing=True)
     return f"{files} {of_head([], tree)}" if files else ""
 
 

@@ -3,6 +3,9 @@
 A switch to another branch and back publishes the same bytes again, without a build. A generation is
 only found while the published one belongs to the same chain, in which each was made from the one
 before by a refresh. Any other publish, and every edit by a person, begins another chain.
+
+The state of the project is that of the files that the index knows. What a dossier cites outside of
+them, as in a submodule, is compared with it.
 """
 
 import hashlib
@@ -15,10 +18,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from preread import inputs
-from preread.dossier import build_records, published
+from preread.dossier import build_records, published, sources
 from preread.dossier.build_records import BuildRecord
 from preread.dossier.published import Published
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
+from preread.gates.spans import MAX_CITED
 from preread.index import indexer
 from preread.index.reader import digest_of
 from preread.infra import db, sqlite
@@ -71,7 +75,7 @@ def state(services: Services, request: Request) -> State:
 def _marks(services: Services) -> tuple[object, ...]:
     tree = services.tree
     marks: list[tuple[int, ...]] = []
-    for path in tree.files:
+    for path in (*tree.files, *tree.in_submodules):
         with suppress(OSError):
             info = os.lstat(f"{tree.root}/{path}")
             marks.append((info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns))
@@ -103,9 +107,13 @@ def find(services: Services, found: Published, now: State) -> Version | None:
     key = (manifest.feature, now.digest, _asked(manifest))
 
     def work(connection: sqlite3.Connection) -> Version | None:
-        select = "SELECT body FROM versions WHERE feature = ? AND state = ? AND asked = ?"
-        row = connection.execute(select, key).fetchone()
-        return _unpacked(row[0]) if row and _is_kept(connection, manifest) else None
+        select = "SELECT outside, body FROM versions WHERE feature = ? AND state = ? AND asked = ?"
+        rows = connection.execute(f"{select} ORDER BY rowid DESC", key).fetchall()
+        if not _is_kept(connection, manifest):
+            return None
+        same = [(known, body) for known, body in rows if _is_outside(services, json.loads(known))]
+        # The longest text is of the one that depends on the most.
+        return _unpacked(max(same, key=lambda row: len(row[0]))[1]) if same else None
 
     with suppress(PrereadError):  # a database that cannot be used only costs a build
         return db.use(services.layout, work)
@@ -123,20 +131,43 @@ def keep(services: Services, feature: str, before: Published | None, then: State
     manifest = found.manifest
     is_known = manifest.status != "degraded" and not found.edited and then.is_still(services)
     run = build_records.read(services.layout, feature)
-    # Without a state it can never be found, but the chain continues.
-    key = (feature, then.digest if is_known else "", _asked(manifest))
-    row = (*key, _digest(manifest), _packed(manifest, found.texts, run))
     old = None if before is None or before.edited else before.manifest
+    # Without a state it can never be found, but the chain continues.
+    key = (feature, then.digest if is_known else "", _asked(manifest), _digest(manifest))
+    outside = _outside(services, manifest, before and before.manifest) if is_known else {}
+    row = (*key, json.dumps(outside, sort_keys=True), _packed(manifest, found.texts, run))
 
     def work(connection: sqlite3.Connection) -> None:
         with sqlite.transaction(connection):
             if old is None or not _is_kept(connection, old):
                 connection.execute("DELETE FROM versions WHERE feature = ?", (feature,))
-            connection.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", row)
+            connection.execute(_DROP_EQUAL, key)
+            connection.execute("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?)", row)
             connection.execute(_DROP_OLDEST, (feature, feature, KEPT))
 
     with suppress(PrereadError):
         db.use(services.layout, work)
+
+
+def _outside(services: Services, *manifests: Manifest | None) -> dict[str, str]:
+    """The files that these cite outside of those that the index knows, with their digests."""
+    cited = (ref for one in manifests if one for ref in map(sources.parse, one.spans) if ref)
+    paths = {ref.path for ref in cited if ref.path and ref.kind != "absent"}
+    return _digests(services, paths - services.tree.files.keys())
+
+
+def _is_outside(services: Services, known: dict[str, str]) -> bool:
+    return _digests(services, known) == known
+
+
+def _digests(services: Services, paths: Iterable[str]) -> dict[str, str]:
+    """Path -> digest; empty for a file that is not there."""
+    found = {}
+    for path in paths:
+        with suppress(Unreadable):  # then it does not count, neither as it was nor as gone
+            data = services.tree.required(path, MAX_CITED)
+            found[path] = "" if data is None else published.digest(data)
+    return found
 
 
 def manifests(services: Services, feature: str) -> list[Manifest]:
@@ -159,6 +190,8 @@ def forget(services: Services, features: Iterable[str]) -> None:
         db.use(services.layout, lambda connection: connection.executemany(delete, names))
 
 
+_DROP_EQUAL = """DELETE FROM versions
+WHERE feature = ? AND state = ? AND asked = ? AND (manifest = ? OR state = '')"""
 _DROP_OLDEST = """DELETE FROM versions WHERE feature = ? AND rowid NOT IN
 (SELECT rowid FROM versions WHERE feature = ? ORDER BY rowid DESC LIMIT ?)"""
 

@@ -86,7 +86,8 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
         lost += lost_now
         facts += len(draft.facts)
     again = {one.file for one in (*before, *lost)} if lost else set()
-    if len(before) + len(lost) <= services.settings.rebuild_after * facts:
+    is_cut = services.tree.cut != manifest.cut  # what is not checked out is not gone for good
+    if is_cut or len(before) + len(lost) <= services.settings.rebuild_after * facts:
         again = set()
     to_draft = _in_order(tuple(again))
     return Plan(

@@ -136,7 +136,7 @@ class Watcher:
         services = self._services()
         root = str(self._layout.root)
         found = {""}
-        for path in inputs.listed(services.tree):
+        for path in inputs.watched(services.tree):
             folder = path.rpartition("/")[0]
             while folder not in found:
                 found.add(folder)
@@ -168,7 +168,7 @@ class Watcher:
     def _marks(self) -> dict[str, tuple[int, int]]:
         """The time and size of every file that matters."""
         services, layout = self._services(), self._layout
-        paths = [f"{layout.root}/{path}" for path in inputs.listed(services.tree)]
+        paths = [f"{layout.root}/{path}" for path in inputs.watched(services.tree)]
         paths += [str(layout.project / name) for name in OWN]
         for feature in published.features(layout):
             paths += map(str, layout.dossier(feature).iterdir())

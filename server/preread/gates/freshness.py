@@ -11,7 +11,7 @@ import re
 import stat
 import time
 
-from preread.gates import spans, state_files
+from preread.gates import spans, state_files, submodules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +69,17 @@ class Files:
 
 
 def current_digest(source: str, files: Files) -> str | None:
-    """The digest of a source as it is now; empty when it is gone, None for other kinds."""
+    """The digest of a source as it is now; empty when it is gone.
+
+    None for other kinds, and in a submodule that is not checked out.
+    """
     ref = parse(source)
     if ref is None:
         return None
     path, start, end = ref
     exists, lines = files.lines(path, spans.MAX_CITED if start else spans.MAX_BYTES)
+    if not exists and submodules.missing(files.root, path):
+        return None
     if not start:
         return spans.digest(lines or []) if exists else ""
     if lines is None or not start <= end <= len(lines):

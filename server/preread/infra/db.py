@@ -96,8 +96,9 @@ CREATE TABLE cached_checks (
 );
 CREATE TABLE versions (
     feature TEXT NOT NULL, state TEXT NOT NULL, asked TEXT NOT NULL, manifest TEXT NOT NULL,
-    body BLOB NOT NULL, PRIMARY KEY (feature, state, asked)
+    outside TEXT NOT NULL, body BLOB NOT NULL
 );
+CREATE INDEX versions_state ON versions (feature, state, asked);
 CREATE INDEX versions_manifest ON versions (feature, manifest);
 CREATE TABLE editions (number INTEGER NOT NULL);
 INSERT INTO editions VALUES (random());

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from preread.errors import PrereadError, Unreadable
+from preread.gates import submodules
 from preread.gates.spans import MAX_BYTES, MAX_CITED, decoded, lines_of
 from preread.infra.reading import ABSENT
 from preread.infra.subprocesses import Done, Runner, never
@@ -181,6 +182,15 @@ class Tree:
             others = self._walked()
         found = os.fsdecode(done.out).split("\0") if done.status == 0 else ()
         return list(dict.fromkeys(filter(None, (*found, *others))))
+
+    @cached_property
+    def in_submodules(self) -> list[str]:
+        """The tracked files of the submodules that are checked out; they are not in `files`."""
+        if not self.is_git or submodules.NAME not in self.names:
+            return []
+        done = self.git("ls-files", "-z", "--recurse-submodules", timeout=LIST_SECONDS)
+        found = os.fsdecode(done.out).split("\0") if done.status == 0 else ()
+        return sorted({*filter(None, found)} - {*self.names})
 
     def _walked(self) -> Iterator[str]:
         """Without git: every file that no .gitignore file excludes."""
