@@ -321,14 +321,20 @@ async def test_no_cached_reply_outlives_a_change_of_template_settings_or_program
     api.play(writing(STANDARD))
 
     async def from_memory(session, status="ok"):
-        """Wait until everything is old enough, then see whether a reply asked git for nothing."""
+        """Wait until everything is old enough, then see whether a reply asked git for nothing.
+
+        The watcher of the server asks git, too, now and then: one of three replies is enough.
+        """
         await called(session, "login")
         await anyio.sleep(YOUNG)
         await called(session, "login")
-        asked = len(calls.calls)
-        reply = await called(session, "login")
-        assert (reply["state"], reply["status"]) == ("cached", status)
-        return reply, len(calls.calls) == asked
+        asked = []
+        for _ in range(3):
+            before = len(calls.calls)
+            reply = await called(session, "login")
+            assert (reply["state"], reply["status"]) == ("cached", status)
+            asked.append(len(calls.calls) - before)
+        return reply, 0 in asked
 
     async with connect(project, env=env, name="claude-code") as session:
         light, remembered = await from_memory(session)

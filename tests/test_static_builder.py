@@ -249,6 +249,18 @@ def test_a_published_dossier_keeps_to_its_budget(
     assert (run.stats.cut > 0) is (max_tokens < 100_000)
 
 
+@pytest.mark.parametrize("max_tokens", [600, 1500])
+def test_a_refresh_chooses_what_the_build_chose(shop: Path, max_tokens: int) -> None:
+    texts = build(shop, "checkout", max_tokens=max_tokens)
+    (shop / "other.txt").write_text("nothing about it\n")
+    own = services(shop, max_tokens=max_tokens)
+    reply = anyio.run(pipeline.build, own, request("checkout"))
+    (shop / "other.txt").unlink()
+    found = published.read(own.layout, "checkout")
+    assert found is not None
+    assert (reply.state, found.texts) == ("cached", texts)
+
+
 @pytest.mark.parametrize("feature", ["login", "_project"])
 def test_a_small_project_fits_the_budget_whole(tmp_path: Path, feature: str) -> None:
     root = write(tmp_path, SMALL)

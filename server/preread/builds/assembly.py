@@ -9,10 +9,11 @@ from preread import check, prompt
 from preread.builders import static
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
+from preread.check.budget import DRAFTED, PUBLISHED
 from preread.dossier import fact_text, hand_edits, markdown, sources
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
-from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem, SpanMark
+from preread.models import Checked, Draft, Evidence, Fact, Fault, Fence, Outcome, Problem, SpanMark
 from preread.services import Services
 
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
@@ -173,12 +174,6 @@ def _fault_of_empty_drafts(plan: Plan, valid: dict[str, Draft]) -> Fault | None:
     )
 
 
-def _worth_a_run(plan: Plan) -> set[str]:
-    """The facts that a refresh keeps of a model's: to find them again, it would have to run."""
-    kept = plan.kept if plan.how == "refreshed" else ()
-    return {fact.text for draft in kept for fact in draft.facts}
-
-
 def _check_together(
     services: Services,
     plan: Plan,
@@ -199,8 +194,8 @@ def _check_together(
         problems=model_check.problems,
         budget=True,
         level=request.level,
-        ranks=_ranks(plan, evidence),
-        drafted=_worth_a_run(plan),
+        ranks=_ranks(evidence),
+        bonus=_bonus(plan, everything),
         before=replace(model_check, drafts=(), verdicts=()),
         external=outcome.external,
         people=people.facts,
@@ -209,14 +204,24 @@ def _check_together(
     return checked, people
 
 
-def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
-    """The rank of each finding for the budget. A refresh prefers what is published already."""
+def _ranks(evidence: Evidence) -> dict[str, float]:
+    """The rank of each finding for the budget."""
     only_people = _known_only_to_people(evidence)
-    ranks = {one.text: one.score + (one.text in only_people) for one in evidence.findings}
-    if plan.how != "refreshed" or plan.published is None:
-        return ranks
-    known = {_shape(fact.text) for _, _, fact in markdown.all_facts(_published_drafts(plan))}
-    return {text: score + (_shape(text) in known) for text, score in ranks.items()}
+    return {one.text: one.score + (one.text in only_people) for one in evidence.findings}
+
+
+def _bonus(plan: Plan, drafts: Iterable[Draft]) -> dict[str, float]:
+    """What a refresh adds to the ranks of what is published already: it prefers that."""
+    if plan.how != "refreshed":
+        return {}
+    known = {_shape(item.text) for item in _items(_published_drafts(plan))}
+    same = {text for item in _items(drafts) if _shape(text := item.text) in known}
+    by_model = {item.text for item in _items(plan.kept)}
+    return dict.fromkeys(same, PUBLISHED) | dict.fromkeys(by_model, DRAFTED)
+
+
+def _items(drafts: Iterable[Draft]) -> Iterator[Fact | Fence]:
+    return (item for draft in drafts for section in draft.sections for item in section.items)
 
 
 def _known_only_to_people(evidence: Evidence) -> set[str]:

@@ -19,8 +19,9 @@ WEIGHT = {
 ABSENCE = 0.98  # weight of a fact that cites an absence, in any file
 DECAY = 0.95  # factor for each further fact of a file
 SUMMARY_FACTOR = 2.0  # the summary ranks above everything that a build writes
-DRAFTED = 2.0  # a model's facts rank above those of the map, if only a model could find them again
-PERSON = 3.0  # what people wrote ranks above that, and is never cut
+# What is added to the score of what a refresh finds published: of the map's and of a model's facts,
+# which only another run could find again. What people wrote ranks above that, and is never cut.
+PUBLISHED, DRAFTED, PERSON = 1.0, 2.0, 3.0
 
 Key = tuple[int, int, int]  # of an item: its draft, section and place
 
@@ -73,20 +74,39 @@ def fit(
     ranks: Mapping[str, float],
     people: Collection[str],
     limit: int,
-    *,
-    drafted: Collection[str] = (),
+    bonus: Mapping[str, float],
 ) -> tuple[list[Draft], list[Verdict], list[Verdict]]:
     """Keep what ranks highest in `limit` tokens; the last value is the facts that were cut.
 
-    Facts whose ids are in `people` are never cut. The map's are cut before
-    those whose texts are in `drafted`.
+    Facts whose ids are in `people` are never cut; `bonus` is added to the scores of those that it
+    names by their texts.
     """
+    found = _candidates(drafts, ranks, people, bonus)
+    candidates = {one.key: one for one in sorted(found, key=lambda one: -one.score)}
+    while True:
+        taken = _taken(services, drafts, candidates.values(), limit)
+        kept = _trimmed(services, drafts, taken, limit)
+        if len(kept) == len(taken):
+            break
+        # Others may fit into the room of those that did not fit after all.
+        candidates = {
+            key: one for key, one in candidates.items() if key in kept or key not in taken
+        }
+    fitted = _with(drafts, kept)
+    left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
+    remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
+    return fitted, remaining, [v for v in verdicts if (v.file, v.fact.text) not in left]
+
+
+def _taken(
+    services: Services, drafts: list[Draft], candidates: Iterable[_Candidate], limit: int
+) -> dict[Key, _Candidate]:
+    """Those for which there is room, by an estimate, in the order in which they come."""
     titles = sum(fact_text.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
     kept: dict[Key, _Candidate] = {}
     is_exact = True  # what the room says is left
-    candidates = _candidates(drafts, ranks, people, drafted)
-    for candidate in sorted(candidates, key=lambda one: -one.score):
+    for candidate in candidates:
         is_taken = room.take(candidate)
         if not is_taken and not is_exact:
             services.progress.check()
@@ -96,17 +116,14 @@ def fit(
         if is_taken:
             kept[candidate.key] = candidate
             is_exact = False
-    fitted = _trimmed(services, drafts, kept, limit)
-    left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
-    remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
-    return fitted, remaining, [v for v in verdicts if (v.file, v.fact.text) not in left]
+    return kept
 
 
 def _candidates(
     drafts: list[Draft],
     ranks: Mapping[str, float],
     people: Collection[str],
-    drafted: Collection[str],
+    bonus: Mapping[str, float],
 ) -> Iterable[_Candidate]:
     for number, draft in enumerate(drafts):
         places = Counter[bool]()
@@ -120,7 +137,7 @@ def _candidates(
                 rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY ** places[absence]
                 places[absence] += 1
             rank *= SUMMARY_FACTOR if is_summary else 1
-            rank += DRAFTED if isinstance(item, Fact) and item.text in drafted else 0
+            rank += bonus.get(item.text, 0)
             by_person = _is_among(people, draft.name, item)
             rank += PERSON if by_person else 0
             counts = in_codebase and by_model and not by_person
@@ -167,13 +184,13 @@ def _path(source: str) -> str:
 
 
 def _trimmed(
-    services: Services, drafts: list[Draft], kept: dict[Key, _Candidate], limit: int
-) -> list[Draft]:
-    """The drafts with only the kept items, and fewer if they still exceed `limit`.
+    services: Services, drafts: list[Draft], taken: Mapping[Key, _Candidate], limit: int
+) -> dict[Key, _Candidate]:
+    """The taken items, or fewer if they exceed `limit` after all; the lowest-ranking go first.
 
-    Rendering can take more tokens than estimated. The lowest-ranking items go first.
+    Rendering can take more tokens than estimated.
     """
-    allowed = int(limit * CODEBASE_SHARE)
+    kept, allowed = dict(taken), int(limit * CODEBASE_SHARE)
     while True:
         services.progress.check()
         fitted = _with(drafts, kept)
@@ -185,7 +202,7 @@ def _trimmed(
         expendable = [one for one in kept.values() if one.key[0] in too_large]
         expendable = [one for one in expendable if not one.by_person]
         if not expendable:
-            return fitted
+            return kept
         del kept[min(expendable, key=lambda one: one.score).key]
 
 

@@ -1,6 +1,6 @@
 """Check drafts against every rule, and fit the valid facts into the budget."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from preread.check.budget import fit
 from preread.check.checker import Checker
@@ -18,6 +18,7 @@ from preread.settings import Level
 
 NOBODY: Mapping[str, bool] = {}
 NOTHING: Mapping[str, str] = {}
+NOTHING_MORE: Mapping[str, float] = {}
 
 
 def check(
@@ -29,7 +30,7 @@ def check(
     budget: bool,
     level: Level = "standard",
     ranks: Mapping[str, float] | None = None,
-    drafted: Collection[str] = (),
+    bonus: Mapping[str, float] = NOTHING_MORE,
     before: Checked | None = None,
     external: Iterable[str] = (),
     trust_published: bool = True,
@@ -42,7 +43,7 @@ def check(
     - `problems`: what reading the drafts reported; they are part of the result.
     - `budget`: whether to cut what exceeds the level's budget of facts and tokens.
     - `ranks`: fact text -> score from 0 to 1. A fact without one ranks by its place in its file.
-    - `drafted`: texts of facts that only another run of a model could find again.
+    - `bonus`: text of a fact or of a fence -> what is added to its score.
     - `before`: an earlier check of these drafts, whose counts are added to.
     - `external`: what configured servers answered in this run. An external source is valid when
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
@@ -67,9 +68,7 @@ def check(
     if budget:
         limit = services.settings.tokens(level)
         ranks = ranks or {}
-        kept, verdicts, over_budget = fit(
-            services, kept, verdicts, ranks, people, limit, drafted=drafted
-        )
+        kept, verdicts, over_budget = fit(services, kept, verdicts, ranks, people, limit, bonus)
         cut += len(over_budget)
         checker.report_cut(over_budget, ranks)
     spans = _digests(lookups, kept, verdicts)

@@ -25,6 +25,10 @@ class Fence:
     lines: tuple[str, ...]
     line: int = 0
 
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
