@@ -116,6 +116,20 @@ def test_a_thin_feature_is_told_as_absent_first_and_then_what_is_nearest(tmp_pat
     assert findings[1].text.startswith("nearest names: `Cart` shop/cart.py:1")
 
 
+def test_a_thin_feature_may_be_in_a_submodule(tmp_path: Path) -> None:
+    modules = (
+        '[submodule "lib"]\n\tpath = libs/lib\n\turl = ../lib\n'
+        '[submodule "two"]\n\tpath = "libs/`x`"\n[submodule "three"]\n\tpath=three\n'
+    )
+    root = write(tmp_path, {**SHOP, ".gitmodules": modules})
+    findings = texts(found(root, "where", "kubernetes"))
+    assert findings[1] == (
+        "not searched, because submodules have dossiers of their own: "
+        "`libs/lib` .gitmodules:2, `` libs/`x` `` :5, `three` :7"
+    )
+    assert not any("submodule" in one for one in texts(found(root, "where", "cart")))
+
+
 def test_names_that_are_spelled_nearly_the_same_are_the_nearest(tmp_path: Path) -> None:
     [_, near] = texts(found(write(tmp_path, SHOP), "where", "carrt"))
     assert "`Cart` shop/cart.py:1" in near

@@ -8,7 +8,7 @@ from preread.errors import PrereadError
 from preread.project.tree import Tree
 
 BARE_NAMES = frozenset(
-    "Makefile Dockerfile Rakefile Gemfile Procfile Justfile LICENSE CODEOWNERS".split()
+    "Makefile Dockerfile Rakefile Gemfile Procfile Justfile LICENSE CODEOWNERS .gitmodules".split()
 )
 DATA_SUFFIXES = frozenset(
     """

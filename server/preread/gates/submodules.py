@@ -9,10 +9,14 @@ from preread.gates import spans, state_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     Submodule = tuple[str, str]
 
 NAME, MAX_BYTES = ".gitmodules", 1_000_000
-_PATH = re.compile(r'^\s*path\s*=\s*(?:"([^"\\\n]+)"|([^"\\\n]*[^"\\\s]))\s*$', re.MULTILINE)
+_PATH = re.compile(
+    r'^[ \t]*path[ \t]*=[ \t]*(?:"([^"\\\n]+)"|([^"\\\n]*[^"\\\s]))[ \t\r]*$', re.MULTILINE
+)
 
 
 def missing(root: str, path: str) -> Submodule | None:
@@ -33,11 +37,16 @@ def _is_empty(folder: str) -> bool:
         return isinstance(error, FileNotFoundError)
 
 
+def listed(text: str) -> Iterator[tuple[str, int]]:
+    """The path and the line of each submodule in the text of a `.gitmodules` file."""
+    for match in _PATH.finditer(text):
+        yield (match[1] or match[2]).strip("/"), text.count("\n", 0, match.start()) + 1
+
+
 def _around(root: str, repository: str, path: str) -> Submodule | None:
     """The submodule of a repository that a path is in."""
     data = state_files.read_bytes(os.path.join(root, repository, NAME), MAX_BYTES)
-    for match in _PATH.finditer(spans.decoded(data) or ""):
-        name = (match[1] or match[2]).strip("/")
+    for name, _ in listed(spans.decoded(data) or ""):
         if name and path.startswith(f"{repository}/{name}/".lstrip("/")):
             return repository, name
     return None

@@ -13,6 +13,7 @@ from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
 from preread.evidence.symbols import FUNCTIONS
 from preread.evidence.view import View
+from preread.gates import submodules
 from preread.index import words
 
 SOURCES, TESTS = 4, 3
@@ -23,6 +24,7 @@ SECOND_TEST = 0.4  # of the best test's score: other files' tests are named abov
 NEAREST = 4
 DECLARATIONS = re.compile(r"\.d\.[cm]?ts$")  # they repeat what other files define
 MAX_MISSING = 3
+MAX_SUBMODULES = 8
 MAX_CHARACTERS = 1_800  # of a fact and its sources
 
 
@@ -152,10 +154,22 @@ def _missing(view: View) -> Iterator[Found]:
     elif found := nearest.mention(view):
         text, source = found
         yield Found(f"the project hardly mentions it: {text}", (source,), 1.0, "Hardly mentioned")
+    yield from _not_searched(view)
     near = list(nearest.places(view))[:NEAREST]
     if near:
         nothing = "the project says next to nothing about it; "
         yield _listed(f"{'' if absent else nothing}nearest names", near, 0.9, "Hardly mentioned")
+
+
+def _not_searched(view: View) -> Iterator[Found]:
+    """The project's submodules, which may have it: they are projects of their own."""
+    path, tree = submodules.NAME, view.services.tree
+    text = tree.text(path) if path in tree.files else None
+    found = [one for one in submodules.listed(text or "") if quoting.can_be_anchored(one[0])]
+    if found:
+        names = quoting.in_file(path, found, MAX_SUBMODULES)
+        text = f"not searched, because submodules have dossiers of their own: {names}"
+        yield Found(text, (), 0.95, "Hardly mentioned")
 
 
 RULE = Rule(
