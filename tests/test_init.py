@@ -341,6 +341,24 @@ def test_the_home_folder_is_no_project_unless_it_is_made_one(cli: Cli, tmp_path:
     assert cli("load", "login", cwd=home, env={"HOME": str(home)}).status == 0
 
 
+def test_undo_of_init_leaves_what_init_did_not_write(cli: Cli, tmp_path: Path) -> None:
+    own = {
+        ".project/.gitignore": "# ours\nscratch/\n",
+        ".project/gates": "mode warn\n",
+        ".project/config.toml": "share = true\n",
+        ".project/.gitattributes": "*.md text\n",
+    }
+    for number, names in enumerate((own, [".project/.gitignore"], [".project/gates"])):
+        root = write(tmp_path / str(number), {name: own[name] for name in names})
+        before = {root / name: own[name] for name in names}
+        for command in (["init", "--undo"], ["init"], ["init", "--undo"]):
+            done = cli(*command, "--json", cwd=root)
+            assert done.status == 0
+            assert {path: path.read_text() for path in before} == before
+            assert not {*done.json["removed"]} & {*names}
+        assert set(done.json["kept"]) >= {*names}
+
+
 def test_undo_of_init_leaves_git_as_a_load_before_it_did(cli: Cli, tmp_path: Path) -> None:
     root = write(tmp_path / "app", {"login.py": "def login():\n    pass\n"})
     make_repository(root)

@@ -10,9 +10,19 @@ PRIVATE = (".cache/", ".state/")  # never committed
 PROVISIONAL = b"# Until `preread init` has decided what to commit.\n*\n"
 
 
+def text(*, share: bool) -> str:
+    """The text of `.project/.gitignore`."""
+    return "".join(f"{line}\n" for line in ignored(share=share))
+
+
 def ignored(*, share: bool) -> tuple[str, ...]:
     """The lines of `.project/.gitignore`."""
     return PRIVATE if share else (*PRIVATE, "context/")
+
+
+def is_own(data: bytes | None) -> bool:
+    """Whether `.project/.gitignore` is as Preread writes it, or is not there."""
+    return data in {None, PROVISIONAL, text(share=True).encode(), text(share=False).encode()}
 
 
 def is_provisional(layout: Layout) -> bool:

@@ -11,7 +11,7 @@ from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
-from preread.operations.init_undo import IGNORES, undo
+from preread.operations.init_undo import IGNORES, is_of_init, undo
 from preread.operations.previews import change
 from preread.operations.registry import Operation, Preview, RequestModel, threaded
 from preread.services import Services
@@ -90,7 +90,7 @@ def _texts(found: list[Convention], globs: list[str], *, share: bool) -> dict[st
     texts = {
         "config.toml": _config(share=share, globs=globs),
         "gates": assets.render("init/gates.j2", {"conventions": found}),
-        ".gitignore": "".join(f"{line}\n" for line in git_rules.ignored(share=share)),
+        ".gitignore": git_rules.text(share=share),
     }
     return {**texts, ".gitattributes": ATTRIBUTES} if share else texts
 
@@ -110,10 +110,9 @@ def _preview(services: Services, request: InitRequest) -> Preview:
     for name, text in ({**texts, ".gitattributes": ATTRIBUTES} if request.undo else texts).items():
         data = plain_bytes(layout.project / name)
         before = None if data is None else data.decode("utf-8", "replace")
-        if request.undo and before is not None and name != IGNORES:
-            changes.append(change(f".project/{name}", before, None))
-        elif not request.undo and not _is_kept(layout, name):
-            changes.append(change(f".project/{name}", before, text))
+        is_removed = request.undo and name != IGNORES and is_of_init(name, data, text)
+        if is_removed or not (request.undo or _is_kept(layout, name)):
+            changes.append(change(f".project/{name}", before, None if request.undo else text))
     return Preview(changes=tuple(changes), notes=() if changes else ("Nothing would change.",))
 
 
