@@ -200,7 +200,68 @@ def test_an_entry_that_an_editor_has_formatted_is_updated(
     place.parent.mkdir()
     place.write_text('{"mcpServers": {"preread": {"command": "/old", /* mine */ "args": [],},},}')
     assert cli("mcp", "install", "cursor", "--json", cwd=project).json["state"] == "changed"
+    assert "/* mine */" in place.read_text()
+    text = place.read_text().replace("/* mine */", "").replace("],}", "]}")
+    place.write_text(text)
     assert command(place, "cursor")[1] == "mcp"
+
+
+SAME = [
+    ("codex", "[mcp_servers]\n# ask Anna before adding one\n"),
+    ("codex", "[mcp_servers]\n\n[z]\na = 1\n"),
+    ("codex", "mcp_servers = {}\n"),
+    ("codex", 'a = 1\n\n\n# the end\n\n\n'),
+    ("codex", "a = 1"),
+    ("codex", '[mcp_servers.x]\r\ncommand = "x"\r\n# about z\r\n[z]\r\na = 1\r\n'),
+    ("codex", 'mcp_servers.a.command = "a"\n# about z\n[[z]]\nb = 1\n'),
+    ("zed", '{\n  "theme": "One",\n  "context_servers": {\n    // "github": {}\n  }\n}\n'),
+    ("zed", '{\n  "context_servers": {\n    // "github": {}\n  }\n}\n'),
+    ("gemini", '// mine\n{ "mcpServers": { /* add servers here */ } }'),
+    ("gemini", "{\n  // keep me\n}\n"),
+    ("gemini", '{"a": 1 /* one */ }'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("client", "text"), SAME)
+def test_what_a_person_has_in_the_file_is_there_again_byte_for_byte(
+    client: str, text: str, home: Path, project: Path, cli: Cli
+) -> None:
+    place = Path(cli("mcp", "install", client, "--dry-run", "--json", cwd=project).json["path"])
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(text.encode())
+    assert cli("mcp", "install", client, cwd=project).status == 0
+    assert command(place, client)[1] == "mcp"
+    assert cli("mcp", "install", client, "--undo", cwd=project).status == 0
+    assert place.read_bytes().decode() == text
+
+
+def test_what_a_person_adds_below_and_to_the_entry_stays(
+    home: Path, project: Path, cli: Cli
+) -> None:
+    place = home / ".codex" / "config.toml"
+    below = '\n# Work profile: ask Anna before changing\n[profiles.work]\nmodel = "x"\n'
+    assert cli("mcp", "install", "codex", cwd=project).status == 0
+    text = place.read_text().replace("env_vars = [", 'env_vars = ["ANTHROPIC_API_KEY", ')
+    own = "required = true  # mine\n\n[mcp_servers.preread.env]\nA = 'b'\n"
+    place.write_text(text + own + below)
+    found = entry(place, "codex")
+    place.write_text(place.read_text().replace(str(found["command"]), "/old/preread"))
+    assert cli("mcp", "install", "codex", "--json", cwd=project).json["state"] == "changed"
+    again = entry(place, "codex")
+    assert {**again, "env_vars": 0} == {**found, "env_vars": 0}
+    assert set(again["env_vars"]) == set(found["env_vars"])  # type: ignore[call-overload]
+    assert place.read_text().endswith(own + below)
+    assert cli("mcp", "install", "codex", "--json", cwd=project).json["state"] == "unchanged"
+    assert cli("mcp", "install", "codex", "--undo", cwd=project).status == 0
+    assert place.read_text().strip() == below.strip()
+
+    place = home / ".gemini" / "settings.json"
+    assert cli("mcp", "install", "gemini", cwd=project).status == 0
+    text = place.read_text()
+    place.write_text(text.replace('"command": "', '"trust": true, // mine\n"command": "/old'))
+    assert cli("mcp", "install", "gemini", cwd=project).status == 0
+    assert "/old" not in place.read_text()
+    assert '"trust": true, // mine' in place.read_text()
 
 
 def test_a_link_is_followed_in_a_persons_folder_and_refused_out_of_a_project(

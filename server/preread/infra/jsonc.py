@@ -28,7 +28,7 @@ def with_entry(text: str, keys: tuple[str, ...], value: object) -> str:
 
 
 def without_entry(text: str, keys: tuple[str, ...]) -> str:
-    """Remove the entry at a path of keys, and objects that become empty.
+    """Remove the entry at a path of keys, and objects that have nothing else, not even a comment.
 
     Raises ValueError.
     """
@@ -41,7 +41,7 @@ def without_entry(text: str, keys: tuple[str, ...]) -> str:
         if len(parents) < len(keys):
             node = _object(pair.child_by_field_name("value"))
     node, pair = parents.pop()
-    while parents and len(_pairs(node)) == 1:
+    while parents and len(node.named_children) == 1:
         node, pair = parents.pop()
     return _removed(text, node, pair)
 
@@ -152,7 +152,7 @@ def _removed(text: str, node: "Node", pair: "Node") -> str:
         start = len(before) - 1 if before.endswith(b",") else start
     while start > 0 and data[start - 1 : start].isspace():
         start -= 1
-    if len(_pairs(node)) == 1:
+    if len(node.named_children) == 1:
         while end < len(data) and data[end : end + 1].isspace():
             end += 1
     return (data[:start] + data[end:]).decode()

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from preread import resolve
 from preread.errors import PrereadError
-from preread.infra import atomic, jsonc
+from preread.infra import atomic, jsonc, toml_table
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Model
@@ -159,7 +159,7 @@ def _texts(services: Services, request: InstallRequest) -> tuple[Path, str | Non
         raise PrereadError(
             "E_SETTINGS",
             f"{path} cannot be changed: {error}.",
-            f"Correct the file, or add this by hand:\n{entry.diff}",
+            f"Correct the file, or {'remove' if request.undo else 'add'} this by hand:\n{entry.diff}",
         ) from error
 
 
@@ -207,27 +207,31 @@ def _is_toml(path: Path) -> bool:
 
 def _has_entry(path: Path, text: str, row: Row) -> bool:
     if _is_toml(path):
-        import tomllib
-
-        return NAME in tomllib.loads(text.removeprefix(BOM)).get(row.keys[0], {})
+        return toml_table.table(text.removeprefix(BOM), row.keys[0], NAME) is not None
     return jsonc.entry(text, (*row.keys, NAME)) is not None
 
 
 def _with(path: Path, text: str, row: Row, entry: dict[str, object]) -> str:
-    """The text with the entry; all else stays as it is. Raises ValueError."""
+    """The text with the entry; all else stays as it is, in the entry, too. Raises ValueError."""
     if not _is_toml(path):
-        keys = (*row.keys, NAME)
-        is_same = text and jsonc.entry(text, keys) == entry
-        done = text if is_same else jsonc.with_entry(text, keys, entry)
-        return done if done.endswith("\n") or text else f"{done}\n"
-    import tomlkit
+        return _with_json(text, (*row.keys, NAME), entry)
+    bare = text.removeprefix(BOM)
+    known = toml_table.table(bare, row.keys[0], NAME) or {}
+    if row.passed_on:
+        more = (name for name in known.get("env_vars", ()) if name not in row.passed_on)
+        entry = {**entry, "env_vars": [*row.passed_on, *more]}
+    done = toml_table.with_table(bare, row.keys[0], NAME, entry)
+    return text[: len(text) - len(bare)] + done
 
-    document = tomlkit.parse(text.removeprefix(BOM))
-    servers = document.setdefault(row.keys[0], tomlkit.table(is_super_table=True))
-    _check_table(servers, row)
-    if servers.get(NAME) != entry:
-        servers[NAME] = entry
-    return text[: text.startswith(BOM)] + tomlkit.dumps(document)
+
+def _with_json(text: str, keys: tuple[str, ...], entry: dict[str, object]) -> str:
+    if jsonc.entry(text, keys) is None:
+        done = jsonc.with_entry(text, keys, entry)
+        return done if done.endswith("\n") or text else f"{done}\n"
+    for key, value in entry.items():
+        if jsonc.entry(text, (*keys, key)) != value:
+            text = jsonc.with_entry(text, (*keys, key), value)
+    return text
 
 
 def _without(path: Path, text: str, row: Row) -> str | None:
@@ -235,24 +239,9 @@ def _without(path: Path, text: str, row: Row) -> str | None:
     if not _is_toml(path):
         rest = jsonc.without_entry(text, (*row.keys, NAME))
         return None if rest != text and jsonc.is_empty(rest) else rest
-    import tomlkit
-
-    document = tomlkit.parse(text.removeprefix(BOM))
-    servers = document.get(row.keys[0], {})
-    _check_table(servers, row)
-    if NAME not in servers:
-        return text
-    del servers[NAME]
-    if not servers:
-        del document[row.keys[0]]
-    rest = tomlkit.dumps(document)
-    rest = rest[:-1] if rest.endswith("\n\n") else rest  # the blank line before it
-    return text[: text.startswith(BOM)] + rest if rest else None
-
-
-def _check_table(servers: object, row: Row) -> None:
-    if not isinstance(servers, dict):
-        raise ValueError(f"`{row.keys[0]}` is not a table")  # noqa: TRY004 - the file is wrong
+    bare = text.removeprefix(BOM)
+    rest = toml_table.without_table(bare, row.keys[0], NAME)
+    return text[: len(text) - len(bare)] + rest if rest else None
 
 
 OPERATION = Operation(
