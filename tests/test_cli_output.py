@@ -185,18 +185,20 @@ def test_a_reader_that_disconnects_ends_it_quietly(project: Path) -> None:
     assert done.stdout.split("\n")[1] == "0"
 
 
-def test_a_full_disk_behind_stdout_is_an_expected_failure(project: Path) -> None:
+@pytest.mark.parametrize("arguments", [["status"], ["status", "--json"], ["--help"]])
+def test_a_full_disk_behind_stdout_is_an_expected_failure(
+    project: Path, arguments: list[str]
+) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "preread", "status"],
+            [sys.executable, "-m", "preread", *arguments],
             cwd=project, env=child_environ(), stdout=full, stderr=subprocess.PIPE, text=True,
             timeout=60,
         )  # fmt: skip
     assert done.returncode == 1
-    assert (
-        done.stderr
-        == "error: E_WRITE: Standard output cannot be written: No space left on device.\n"
-    )
+    what = "The output" if arguments == ["--help"] else "Standard output"
+    said = f"error: E_WRITE: {what} cannot be written: No space left on device.\n"
+    assert done.stderr == said
 
 
 def test_a_closed_stdout_is_not_a_bug(project: Path) -> None:

@@ -1,5 +1,6 @@
 """Expected failures: `PrereadError`, and the table of codes that every face maps to its own."""
 
+import errno
 from typing import Any, NamedTuple
 
 
@@ -149,8 +150,14 @@ class Unreadable(PrereadError):  # noqa: N818 - a state of a file, other than ab
         super().__init__(self.CODE, f"{path} cannot be read: {self.why}.", hint, details)
 
 
+_NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+
 def from_os_error(error: OSError) -> PrereadError:
     """The expected failure for an error of the operating system."""
+    if error.errno in _NOT_WRITTEN:
+        name = error.filename or "The output"
+        return PrereadError("E_WRITE", f"{name} cannot be written: {error.strerror}.")
     return Unreadable(error.filename or "a file", error)
 
 

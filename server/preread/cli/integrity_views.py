@@ -40,7 +40,8 @@ def backups(reply: "BackupsReply") -> Iterator[Block]:
 
 def restore(reply: "RestoreReply") -> Iterator[Block]:
     yield from (f"restored {path}" for path in reply.restored)
-    yield reply.next or "Nothing changed: the files are as in the backup."
+    if reply.next or not reply.restored:
+        yield reply.next or "Nothing changed: the files are as in the backup."
 
 
 def gc(reply: "GcReply") -> Iterator[Block]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -41,8 +42,9 @@ def print_error(error: PrereadError, *, in_json: bool) -> None:
             "hint": error.hint,
             "details": error.details,
         }
-        print_out(terminal.as_json({"status": "error", **fields}))
-        return
+        with suppress(PrereadError):  # where nothing can be written on stdout, stderr is left
+            print_out(terminal.as_json({"status": "error", **fields}))
+            return
     on_terminal = terminal.is_terminal(sys.stderr) and not os.environ.get("NO_COLOR")
     mark = click.style("error:", fg="red", bold=True) if on_terminal else "error:"
     click.echo(f"{mark} {terminal.clean(f'{error.code}: {error.message}')}", err=True)

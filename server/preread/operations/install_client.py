@@ -155,11 +155,12 @@ def _texts(services: Services, request: InstallRequest) -> tuple[Path, str | Non
             return path, before, None if before is None else _without(path, before, row)
         return path, before, _with(path, before or "", row, _entry(services.layout, row))
     except ValueError as error:  # no UTF-8, no JSON, no TOML
+        verb = "remove" if request.undo else "add"
         entry = previews.change(path.name, None, _with(path, "", row, _entry(services.layout, row)))
         raise PrereadError(
             "E_SETTINGS",
             f"{path} cannot be changed: {error}.",
-            f"Correct the file, or {'remove' if request.undo else 'add'} this by hand:\n{entry.diff}",
+            f"Correct the file, or {verb} this by hand:\n{entry.diff}",
         ) from error
 
 
