@@ -128,12 +128,12 @@ CASES: dict[str, dict[str, Change]] = {
     "files of Preread": {
         "edited by hand": Change(patched(PATTERNS, "## Run", "## Mine"), new("## Mine")),
         "removed": Change(lambda project: (project / PATTERNS).unlink(), built),
+        "knowledge": Change(
+            text(".project/knowledge.md", KNOWLEDGE + "- more (login.py:1)\n"), built
+        ),
         "settings": Change(
             text(".project/config.toml", "max_facts = 3\n"),
             lambda b, a: len(a["dossier"]) < len(b["dossier"]),
-        ),
-        "knowledge": Change(
-            text(".project/knowledge.md", KNOWLEDGE + "- more (login.py:1)\n"), built
         ),
         "led out": Change(led_out, lambda before, after: after.get("code") == "E_OUTSIDE"),
     },

@@ -195,7 +195,7 @@ def _check_together(
         budget=True,
         level=request.level,
         ranks=_ranks(evidence),
-        bonus=_bonus(plan, everything),
+        bonus=_bonus(plan, evidence, everything),
         before=replace(model_check, drafts=(), verdicts=()),
         external=outcome.external,
         people=people.facts,
@@ -210,13 +210,14 @@ def _ranks(evidence: Evidence) -> dict[str, float]:
     return {one.text: one.score + (one.text in only_people) for one in evidence.findings}
 
 
-def _bonus(plan: Plan, drafts: Iterable[Draft]) -> dict[str, float]:
-    """What a refresh adds to the ranks of what is published already: it prefers that."""
+def _bonus(plan: Plan, evidence: Evidence, drafts: Iterable[Draft]) -> dict[str, float]:
+    """What a refresh adds to the ranks: it prefers what is published, and what only people know."""
     if plan.how != "refreshed":
         return {}
     known = {_shape(item.text) for item in _items(_published_drafts(plan))}
     same = {text for item in _items(drafts) if _shape(text := item.text) in known}
     by_model = {item.text for item in _items(plan.kept)}
+    same |= _known_only_to_people(evidence)
     return dict.fromkeys(same, PUBLISHED) | dict.fromkeys(by_model, DRAFTED)
 
 

@@ -19,9 +19,10 @@ WEIGHT = {
 ABSENCE = 0.98  # weight of a fact that cites an absence, in any file
 DECAY = 0.95  # factor for each further fact of a file
 SUMMARY_FACTOR = 2.0  # the summary ranks above everything that a build writes
-# What is added to the score of what a refresh finds published: of the map's and of a model's facts,
-# which only another run could find again. What people wrote ranks above that, and is never cut.
-PUBLISHED, DRAFTED, PERSON = 1.0, 2.0, 3.0
+# What is added to the score of what a refresh finds published. Of the map's facts: only what is
+# clearly better takes their room. Of a model's: only another run could find them again. What people
+# wrote ranks above that, and is never cut.
+PUBLISHED, DRAFTED, PERSON = 0.25, 2.0, 3.0
 
 Key = tuple[int, int, int]  # of an item: its draft, section and place
 
