@@ -150,3 +150,48 @@ def test_a_function_defined_inside_another_test_is_no_helper(tmp_path: Path) -> 
     )
     files = {"src/login.ts": "export function login() {}\n", "test/login.ts": tests}
     assert texts(write(tmp_path, files), "helpers") == []
+
+
+TABLE = """package a
+
+import "testing"
+
+func setUp(t *testing.T) *Login {
+	return &Login{}
+}
+
+func TestLoginNames(t *testing.T) {
+	for _, tc := range []struct{ name string }{
+		{
+			name: "ann",
+		},
+		{
+			name: "bob",
+		},
+		{
+			name: "eve",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			setUp(t).Open(tc.name)
+		})
+	}
+}
+
+func TestLoginOpens(t *testing.T) {
+	setUp(t).Open("bo")
+	t.Run("twice", func(t *testing.T) {
+		setUp(t).Open("bo")
+	})
+}
+"""
+
+
+def test_the_rows_of_a_table_and_what_runs_them_are_one_test(tmp_path: Path) -> None:
+    code = "package a\n\ntype Login struct {\n\tname string\n}\n\n"
+    code += "func (l *Login) Open(name string) {}\n"
+    root = write(tmp_path, {"login.go": code, "login_test.go": TABLE})
+    assert texts(root, "helpers") == ["`setUp(t *testing.T)` login_test.go:5, in 2 of 2 tests"]
+    assert texts(root, "calls") == [
+        '`setUp` in 2 of 2 tests: `setUp(t).Open("bo")` login_test.go:30'
+    ]

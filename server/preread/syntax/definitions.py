@@ -310,5 +310,6 @@ class DefinitionReader:
         markers = tuple(dict.fromkeys((*closed.decorators, *closed.markers, *outer, *closed.skips)))
         start = line_at(self.source, entry.node, closed.begin)
         end, group = end_of(entry), closed.group
-        test = TestCase(closed.name, start, end, group, tuple(params), markers)
+        is_row = entry.role == "test.row"
+        test = TestCase(closed.name, start, end, group, tuple(params), markers, is_row)
         self._tests.append((entry.start, test))

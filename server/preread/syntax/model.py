@@ -33,6 +33,7 @@ class TestCase(NamedTuple):
     group: str  # class name, or "describe > describe"
     params: tuple[str, ...]  # requested fixtures
     markers: tuple[str, ...]  # decorators, ".skip", "t.Skip(…)" and the like, as written
+    is_row: bool = False  # of a table in the test around it, which runs them all
 
 
 TestCase.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it by its name

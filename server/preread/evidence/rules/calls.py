@@ -11,6 +11,7 @@ from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
 from preread.evidence.symbols import FUNCTIONS
 from preread.evidence.view import View
+from preread.evidence.whole_tests import main_tests
 from preread.syntax import Call
 
 MAX_SHOWN = 4
@@ -30,7 +31,7 @@ def find(view: View) -> Iterator[Found]:
     """The calls that most tests share, each with a short line that shows it."""
     uses = _uses(view)
     counts = {name: len({use.test for use in uses[name]}) for name in uses}
-    total = len(view.main_cases)
+    total = len(view.once(main_tests))
     least = min(max(MIN_TESTS, SHARED * total), total)
     often = [name for name in counts if counts[name] >= least]
     often.sort(key=lambda name: -counts[name] * (1 + 2 * view.relevance.of(name)))
@@ -49,7 +50,7 @@ def _uses(view: View) -> dict[str, list[_Use]]:
     free = _functions(view)
     every = free | {one.symbol.name for one in view.definitions}
     uses: dict[str, list[_Use]] = defaultdict(list)
-    for number, test in enumerate(view.main_cases):
+    for number, test in enumerate(view.once(main_tests)):
         for call in test.calls:
             name = _name(call)
             if _is_of_project(name, free, every) and not _is_parameter(test, name):
@@ -85,11 +86,13 @@ def _is_of_project(name: str, free: Container[str], every: Container[str]) -> bo
 
 
 def _is_parameter(test: Test, name: str) -> bool:
-    """Whether it is a parameter of the test: `done` in Mocha, `t.Parallel` in Go."""
-    opening = test.file.line(test.case.start)
-    if f"({name.partition('.')[0]} *testing." in opening:
+    """Whether it is a parameter of the test, or of one inside: `done` in Mocha, `t.Run` in Go."""
+    starts = (one.start for one in test.file.outline.tests)
+    inside = (start for start in starts if test.case.start <= start <= test.case.end)
+    openings = "\n".join(map(test.file.line, inside))
+    if f"({name.partition('.')[0]} *testing." in openings:
         return True
-    return name.isidentifier() and re.search(rf"[(,]\s*{name}\s*[,)]", opening) is not None
+    return name.isidentifier() and re.search(rf"[(,]\s*{name}\s*[,)]", openings) is not None
 
 
 def _shortest(uses: Sequence[_Use]) -> str:

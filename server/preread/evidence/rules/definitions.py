@@ -20,6 +20,7 @@ from preread.evidence.files import Definition, FileView
 from preread.evidence.rule import Found, Rule
 from preread.evidence.symbols import FUNCTIONS, is_constructor, path_of
 from preread.evidence.view import View
+from preread.evidence.whole_tests import whole_test_at
 from preread.syntax import Call, Symbol, enclosing
 
 MAX_FILES = 10  # of which names without a word of the request are listed, too
@@ -230,8 +231,7 @@ def _tests_naming(view: View, one: Definition) -> int:
     for path in candidates:
         file = view.any_file(path)
         lines = (n for n, line in enumerate(file.lines, 1) if whole.search(line))
-        around = ([t.start for t in file.outline.tests if t.start <= n <= t.end] for n in lines)
-        count += len({max(starts) for starts in around if starts})  # the innermost tests
+        count += len({whole_test_at(file, n) for n in lines} - {None})
     return count
 
 

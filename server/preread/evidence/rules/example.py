@@ -8,6 +8,7 @@ from preread.evidence import quoting
 from preread.evidence.files import Test
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
+from preread.evidence.whole_tests import main_tests
 
 FIRST_FILES = 3  # of the feature's test files
 MIN_LINES, MAX_LINES = 4, 12
@@ -19,7 +20,7 @@ LEFT_OUT = ("skip", "xfail", "todo", "ignore", "disable", "pending")  # markers 
 def find(view: View) -> Iterator[Found]:
     """Of the short tests that run, the one that is most relevant and most like the others."""
     first = view.test_files[:FIRST_FILES]
-    tests = [one for one in view.main_cases if one.file in first]
+    tests = [one for one in view.once(main_tests) if one.file in first]
     counts = Counter(name for one in tests for name in _called(one))
     shared = {name for name, n in counts.items() if n >= SHARED * len(tests)}
     best = max((one.score for one in tests), default=0.0) or 1.0

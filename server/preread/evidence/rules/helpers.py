@@ -10,6 +10,7 @@ from preread.evidence.absence import is_for_tests
 from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
+from preread.evidence.whole_tests import main_tests
 from preread.syntax import Symbol
 
 MAX_NAMES, MAX_SHOWN = 60, 12  # names looked up; helpers shown
@@ -35,7 +36,7 @@ class _Helper(NamedTuple):
 def find(view: View) -> Iterator[Found]:
     """The helpers by the file that defines them, the most used first."""
     users = _users(view)
-    total = len(view.main_cases)
+    total = len(view.once(main_tests))
     least = min(max(MIN_TESTS, SHARED * total), total)
     by_file: dict[str, list[_Helper]] = defaultdict(list)
     for name in sorted(users, key=lambda name: -len(users[name]))[:MAX_NAMES]:
@@ -49,7 +50,7 @@ def find(view: View) -> Iterator[Found]:
 def _users(view: View) -> dict[_Name, list[Test]]:
     """The names that tests call or request as fixtures, each with those tests."""
     found: dict[_Name, list[Test]] = defaultdict(list)
-    for test in view.main_cases:
+    for test in view.once(main_tests):
         names = {_Name(name, is_fixture=True) for name in _fixtures_of(test)}
         for call in test.calls:
             if match := CALLED.match(call.callee):

@@ -8,6 +8,7 @@ from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
+from preread.evidence.whole_tests import main_tests
 from preread.syntax import Call
 
 MAX_FILES, MAX_HOOKS, MAX_CALLS = 3, 3, 4  # files; hooks of the first one; calls of each hook
@@ -93,7 +94,7 @@ def _stubs(view: View) -> Iterator[Found]:
     """The calls by which several tests put something in place of the real one."""
     places: dict[str, tuple[FileView, Call]] = {}
     tests: dict[str, set[int]] = defaultdict(set)
-    for number, test in enumerate(view.main_cases):
+    for number, test in enumerate(view.once(main_tests)):
         for call in test.calls:
             if _replaces(call) and call.text in test.file.line(call.line):
                 places.setdefault(call.text, (test.file, call))
@@ -102,7 +103,7 @@ def _stubs(view: View) -> Iterator[Found]:
         file, call = places[text]
         if len(tests[text]) >= MIN_TESTS and len(text) <= quoting.MAX_LINE and "``" not in text:
             shown = quoting.anchored(text, call.line, file.path)
-            score = 0.3 + 0.5 * len(tests[text]) / len(view.main_cases)
+            score = 0.3 + 0.5 * len(tests[text]) / len(view.once(main_tests))
             yield Found(f"{shown}, in {len(tests[text])} tests", (), score)
 
 
