@@ -43,6 +43,19 @@ def test_calls_of_what_the_runner_passes_are_left_out(tmp_path: Path) -> None:
     ]
 
 
+def test_calls_of_a_package_that_the_project_does_not_have_are_left_out(tmp_path: Path) -> None:
+    test = "".join(
+        f"func TestLogin{n}(t *testing.T) {{\n\tLogin(errors.New(t.Name()))\n}}\n\n" for n in "AB"
+    )
+    files = {
+        "login.go": "package a\n\nfunc Login(err error) {\n}\n\nfunc New() {\n}\n",
+        "login_test.go": f'package a\n\nimport (\n\t"errors"\n\t"testing"\n)\n\n{test}',
+    }
+    [found] = texts(write(tmp_path, files), "calls")
+    assert "errors.New` in" not in found
+    assert found.startswith("`Login` in 2 of 2 tests: ")
+
+
 def test_a_line_that_is_part_of_a_statement_is_not_shown(tmp_path: Path) -> None:
     body = "pair = [\n        login(1),\n    ]"
     assert texts(write(tmp_path, project_with(body, body)), "calls") == []

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from preread.dossier.fact_text import code
-from preread.evidence import quoting
+from preread.evidence import callees, quoting
 from preread.evidence.files import FileView, Test
 from preread.evidence.rule import Found, Rule
 from preread.evidence.symbols import FUNCTIONS
@@ -53,7 +53,9 @@ def _uses(view: View) -> dict[str, list[_Use]]:
     for number, test in enumerate(view.once(main_tests)):
         for call in test.calls:
             name = _name(call)
-            if _is_of_project(name, free, every) and not _is_parameter(test, name):
+            if not _is_of_project(name, free, every) or _is_parameter(test, name):
+                continue
+            if not callees.is_foreign(view, test.file, call.callee):
                 uses[name].append(_Use(number, test.file, call))
     return uses
 
