@@ -81,6 +81,18 @@ def test_a_refresh_reports_what_moved_changed_and_is_gone(cli: Cli, root: Path) 
     assert cli("diff", "login", "--since", "nonsense", cwd=root).status == 2
 
 
+def test_an_edit_and_the_refresh_that_found_it_are_one_change(cli: Cli, root: Path) -> None:
+    path = Layout(root).dossier("login") / "patterns.md"
+    path.write_text(path.read_text() + "\n## Mine\n- tokens are `make_token` (src/login.py:6)\n")
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os\n')
+    assert cli("load", "login", cwd=root).status == 0
+    last = diff(cli, root)
+    assert {one["how"] for one in last if "tokens are" in one["text"]} <= {"edited", "refreshed"}
+    assert [one["kind"] for one in last if "tokens are" in one["text"]] == ["added"]
+    assert "moved" in {one["kind"] for one in last}
+    assert diff(cli, root, "--since", "30m")
+
+
 def test_what_people_write_and_take_away_is_theirs(cli: Cli, root: Path) -> None:
     path = Layout(root).dossier("login") / "patterns.md"
     path.write_text(path.read_text() + "\n## Mine\n- tokens are `make_token` (src/login.py:6)\n")

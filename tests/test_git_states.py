@@ -204,6 +204,23 @@ def test_a_dossier_of_a_cut_tree_is_refreshed_when_the_tree_is_whole(
     assert mine == whole
 
 
+def test_a_fact_that_was_marked_as_wrong_is_dropped_when_git_restores_its_line(
+    shared: Path, cli: Cli
+) -> None:
+    fact = cli("show", "login", "--ids", "--json", cwd=shared).json["facts"][-1]
+    path = shared / FEATURE / fact["file"]
+    assert load(cli, shared)["state"] == "cached"
+    assert cli("wrong", fact["id"], cwd=shared).status == 0
+    dropped = path.read_text() if path.exists() else ""
+    assert fact["text"] not in dropped
+    git(shared, "checkout", "-q", ".")
+    assert fact["text"] in path.read_text()
+    assert "marked as wrong" in cli("status", "--json", cwd=shared).json["dossiers"][0]["why"]
+    load(cli, shared)
+    assert fact["text"] not in (path.read_text() if path.exists() else "")
+    assert load(cli, shared)["state"] == "cached"
+
+
 def test_a_fact_that_cites_a_submodule_follows_it_to_another_commit_and_back(
     project: Path, cli: Cli
 ) -> None:

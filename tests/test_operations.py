@@ -400,6 +400,19 @@ def test_wrong_for_a_line_that_a_person_wrote_leaves_their_other_words(loaded: P
     assert "A remark that is not a fact." in path.read_text()
 
 
+def test_what_a_person_wrote_is_in_a_backup_when_it_was_wrong(cli: Cli, loaded: Path) -> None:
+    path = dossier(loaded) / "patterns.md"
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n## Mine\n- `class Cart` is mine (api/shop/cart.py:1-40)\n")
+    edited = path.read_bytes()
+    assert cli("wrong", "`class Cart` is mine", cwd=loaded).status == 0
+    assert b"is mine" not in path.read_bytes()
+    assert "preread backups" in cli("wrong", "`class Cart` is mine", "--undo", cwd=loaded).out
+    [backup] = cli("backups", "--json", cwd=loaded).json["backups"]
+    assert cli("restore", backup["id"], cwd=loaded).status == 0
+    assert path.read_bytes() == edited
+
+
 def test_wrong_for_a_fact_that_nobody_published_changes_nothing(loaded: Path) -> None:
     before = {path.name: path.read_bytes() for path in dossier(loaded).iterdir()}
     for fact in ("00000000", "no such words", "", "*"):

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Literal, NamedTuple
 
 from preread import inputs, passed_checks, signatures
-from preread.dossier import build_records, fact_text, markdown, published, sources
+from preread.dossier import build_records, fact_text, markdown, published, sources, wrong_marks
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import Unreadable
@@ -22,7 +22,6 @@ from preread.services import Services
 from preread.settings import Level
 
 BuildKey = str | Callable[[Level], str]
-INIT = ("submodule", "update", "--init")
 RETRIED_AT_ONCE = frozenset({"E_CHILD"})  # the next call may succeed without any change
 SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one or open a document
 # What a dossier needs before it covers a request: `refresh` if it was built for this request
@@ -97,9 +96,10 @@ def _missing_submodules(services: Services, manifest: Manifest) -> Iterator[str]
     paths = {ref.path for ref in map(sources.parse, manifest.spans) if ref and ref.path}
     gone = (path for path in sorted(paths) if not os.path.lexists(f"{root}/{path}"))
     for repository, name in filter(None, (submodules.missing(root, path) for path in gone)):
-        command = ("git", *(("-C", repository) if repository else ()), *INIT, name)
+        inside = ("-C", repository) if repository else ()
+        command = shlex.join(("git", *inside, "submodule", "update", "--init", name))
         where = f"{repository}/{name}".lstrip("/")
-        yield f"the submodule {where}, which it cites, is not checked out (`{shlex.join(command)}`)"
+        yield f"the submodule {where}, which it cites, is not checked out (`{command}`)"
 
 
 def is_tracked(services: Services, feature: str) -> bool:
@@ -145,9 +145,17 @@ def _content_misses(services: Services, request: Request, found: Published) -> I
     manifest = found.manifest or Manifest(feature=request.feature)
     if manifest.cut != services.tree.cut:
         yield "the work tree had another part of the project (sparse or shallow)"
+    if not _wrong(services, manifest).isdisjoint(manifest.facts):
+        yield "it has a fact that was marked as wrong"
     yield from _changed_inputs(services, request, manifest)
     yield from _edits(found, manifest)
     yield from _changed_spans(services, manifest)
+
+
+def _wrong(services: Services, manifest: Manifest) -> set[str]:
+    """The ids of the dossier's facts that were marked as wrong; git may have restored them."""
+    marks = wrong_marks.marks(services.layout).items()
+    return {id_ for id_, mark in marks if mark.feature == manifest.feature}
 
 
 def is_fresh(services: Services, request: Request, found: Published) -> bool:

@@ -160,6 +160,7 @@ def _own_paths(layout: Layout, row: _Row) -> Iterator[str]:
     if row.ticket:
         yield str(layout.ticket(row.ticket))
     yield str(layout.results)
+    yield str(layout.wrong)
     yield str(layout.test_history)
 
 

@@ -217,7 +217,8 @@ def _own_paths(layout: Layout, manifest: Manifest) -> Iterator[Path]:
     yield from (layout.project, layout.config, layout.knowledge, layout.context, layout.staging)
     yield from (layout.documents, layout.loaded)
     yield from (folder, folder / MANIFEST, *(folder / row.name for row in FILES))
-    yield from (layout.run_record(manifest.feature), layout.results, layout.root / ".gitignore")
+    yield from (layout.run_record(manifest.feature), layout.results, layout.wrong)
+    yield layout.root / ".gitignore"
     # The gates file has aliases. A stale hint written meanwhile must be cleared by a lookup.
     yield from (layout.gates, layout.stale(manifest.feature))
     if manifest.level != "light":

@@ -203,7 +203,8 @@ def wrong(reply: "WrongReply") -> Iterator[Block]:
     for one in reply.unmarked:
         yield f"no longer marked as wrong: {one.id} of {one.feature}: {one.text}"
     for feature in sorted({one.feature for one in reply.unmarked}):
-        yield f"It may come back with the next build: `preread load {feature} --force`"
+        yield f"A build may find it again: `preread load {feature} --force`"
+        yield "If a person wrote it, it is in a backup: `preread backups`"
 
 
 def log(reply: "LogReply") -> Iterator[Block]:

@@ -217,9 +217,9 @@ def _with(path: Path, text: str, row: Row, entry: dict[str, object]) -> str:
     if not _is_toml(path):
         return _with_json(text, (*row.keys, NAME), entry)
     bare = text.removeprefix(BOM)
-    known = toml_table.table(bare, row.keys[0], NAME) or {}
-    if row.passed_on:
-        more = (name for name in known.get("env_vars", ()) if name not in row.passed_on)
+    known = (toml_table.table(bare, row.keys[0], NAME) or {}).get("env_vars")
+    if row.passed_on and isinstance(known, list):
+        more = (name for name in known if name not in row.passed_on)
         entry = {**entry, "env_vars": [*row.passed_on, *more]}
     done = toml_table.with_table(bare, row.keys[0], NAME, entry)
     return text[: len(text) - len(bare)] + done

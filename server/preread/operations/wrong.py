@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from preread import aliases, facts, publish
+from preread import aliases, backups, facts, publish
 from preread.builds import feature_lock
 from preread.check import check_unbudgeted
 from preread.dossier import fact_text, markdown, published, wrong_marks
@@ -163,6 +163,11 @@ def _drop(services: Services, feature: str, ids: set[str]) -> None:
         for name, old in found.texts.items()
         if (text := _without(name, feature, old, ids))
     }
+    own = {*found.manifest.facts}
+    for name, fact in found.facts():
+        id_ = fact_text.fact_id(name, fact.text)
+        if id_ in ids and id_ not in own:  # a person's: no build could write it again
+            backups.keep_file(services.layout, feature, name)
     drafts = [markdown.parse(name, feature, text)[0] for name, text in texts.items()]
     cited = _cited(drafts)
     manifest = found.manifest.model_copy(

@@ -53,7 +53,8 @@ def _diff(services: Services, request: DiffRequest) -> DiffReply:
     if request.since:
         at = versions.time_of(services, request.since)
     else:
-        at = past[-2].at if len(past) > 1 else 0.0
+        # A person's edit and the refresh that found it are of the same moment.
+        at = max((event.at for event in past if event.at < past[-1].at), default=0.0)
     base = versions.before(services, served.feature, past, at)
     later = [event for event in past if event.at > base.at or not base.facts]
     changes = compare(base.facts, now)

@@ -16,7 +16,7 @@ from preread.operations import published_dossier
 from preread.project import git
 from preread.services import Services
 
-UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 MAX_COMMITS = 50
 
 
@@ -35,7 +35,7 @@ def current(services: Services, feature: str) -> Facts:
 
 def time_of(services: Services, since: str) -> float:
     """The time that `2h`, a date or a git revision refers to. Raises E_USAGE."""
-    if match := re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h|d|w)", since):
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h|d|w)", since):
         return time.time() - float(match[1]) * UNITS[match[2]]
     try:
         return datetime.fromisoformat(since).timestamp()
@@ -50,7 +50,7 @@ def time_of(services: Services, since: str) -> float:
     raise PrereadError(
         "E_USAGE",
         f"{since[:60]!a} is not a time span, a date or a commit{f' ({why})' if why else ''}.",
-        "Like 2h, 3d, 2026-11-20, HEAD~3.",
+        "Like 30m, 2h, 3d, 2026-11-20, HEAD~3.",
     )
 
 
