@@ -1,6 +1,5 @@
 """What is known of how facts came about and changed, and what a change of the code touches."""
 
-import json
 import time
 from pathlib import Path
 
@@ -110,6 +109,29 @@ def test_what_people_write_and_take_away_is_theirs(cli: Cli, root: Path) -> None
     assert (gone["kind"], gone["how"], gone["id"]) == ("removed", "marked wrong", moved["id"])
 
 
+def test_what_git_checks_out_is_not_what_a_person_edited(cli: Cli, root: Path) -> None:
+    git(root, "add", "-f", ".project/context")
+    git(root, "commit", "-qm", "the dossier")
+    ids = [fact(cli, root, words)["id"] for words in ("`make_token` (user)", "`LIMIT = 10`")]
+    edit(root, "def make_token(user)", "def new_token(user)")
+    edit(root, "return make_token", "return new_token")
+    edit(root, "LIMIT = 10", "assert True")
+    assert cli("load", "login", cwd=root).status == 0
+    assert not [one for one in diff(cli, root) if one["how"] == "edited"]
+    git(root, "checkout", "-q", ".")
+    changes = diff(cli, root)
+    assert {one["how"] for one in changes} == {"checked out"}
+    origins = [cli("blame", one, "--json", cwd=root).json["facts"][0]["origins"] for one in ids]
+    told = [("checked out", "git"), ("refreshed", "static"), ("built", "static")]
+    assert [(one["how"], one["by"]) for one in origins[0]][:3] == told
+    assert [(one["how"], one["by"]) for one in origins[1]][:2] == [told[0], told[2]]
+    done = cli("load", "login", "--force", "--json", cwd=root).json
+    assert not [one for one in done["warnings"] if "back" in one]
+    (Layout(root).dossier("login") / "failures.md").unlink(missing_ok=True)
+    (Layout(root).dossier("login") / "codebase.md").unlink()
+    assert {one["how"] for one in diff(cli, root)} == {"edited"}
+
+
 def test_blame_names_the_builder_and_the_commit_it_saw(cli: Cli, root: Path) -> None:
     one = fact(cli, root, "make_token")
     head = git(root, "rev-parse", "HEAD").strip()
@@ -168,6 +190,21 @@ def test_a_change_touches_the_facts_on_its_lines_first(cli: Cli, root: Path) -> 
     assert followed[0]["how"] == "in the change"
     assert cli("impact", "--against", "nosuch", cwd=root).status == 2
     assert cli("impact", "../x", cwd=root).status == 1
+
+
+def test_lines_that_have_moved_are_not_changed(cli: Cli, root: Path) -> None:
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os')
+    touched = cli("impact", "--json", cwd=root).json["facts"]
+    assert {one["how"] for one in touched} == {"moved"}
+    assert cli("load", "login", cwd=root).status == 0
+    assert {one["kind"] for one in diff(cli, root)} <= {"moved"}
+    edit(root, "LIMIT = 10  #", "LIMIT = 20  #")
+    git(root, "mv", "src/login.py", "src/tokens.py")
+    how = {one["text"]: one["how"] for one in cli("impact", "--json", cwd=root).json["facts"]}
+    assert {text for text, one in how.items() if one == "gone"} == {
+        text for text in how if "LIMIT" in text
+    }
+    assert "moved" in how.values()
 
 
 def test_a_path_is_understood_however_it_is_written(cli: Cli, root: Path) -> None:
@@ -238,7 +275,7 @@ def test_a_torn_line_and_a_full_file_lose_only_old_events(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from _files_project import services
-    from preread.dossier import fact_history
+    from preread.dossier import fact_history, published
 
     layout = Layout(root)
     with layout.history("login").open("ab") as file:
@@ -252,10 +289,9 @@ def test_a_torn_line_and_a_full_file_lose_only_old_events(
     assert fact_history.facts_after(past) == now
     monkeypatch.setattr(fact_history, "MAX_BYTES", 10)
     dropped = dict(list(now.items())[1:])
-    manifest = json.loads((layout.dossier("login") / "manifest.json").read_text())
-    done = fact_history.Publish(
-        now, dropped, None, fact_history.Manifest.model_validate(manifest), "built", ""
-    )
+    found = published.in_place(layout, "login")
+    assert found.manifest
+    done = fact_history.Publish(found, dropped, found.manifest, "built", "")
     for _ in range(2):
         fact_history.record(services(root), done)
     assert layout.history("login").stat().st_size < 60_000

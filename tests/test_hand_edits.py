@@ -80,9 +80,47 @@ def test_a_heading_that_a_person_renamed_or_added_stays() -> None:
     old += "\n## To do\n"
     new = built.replace(":1", ":2").replace(":9", ":10") + "\n## To do\n- `x` (a.py:3)\n"
     draft = markdown.parse("codebase.md", "login", new)[0]
-    text = hand_edits.render_into(old, draft)
+    names = ("Ours", "What fails", "To do")
+    keep = {fact_text.heading_id("codebase.md", name) for name in names}
+    text = hand_edits.render_into(old, draft, keep)
     assert text == (old.replace(":1", ":2").replace(":9", ":10") + "- `x` (a.py:3)\n")
-    assert hand_edits.render_into(old.replace("Source: a.py\n", ""), draft) == text
+    assert hand_edits.render_into(old.replace("Source: a.py\n", ""), draft, keep) == text
+
+
+def test_a_heading_whose_only_fact_a_person_deleted_is_the_one_it_returns_under() -> None:
+    built = "# Codebase: login\n\n## src/a.py\n- `one` :1\n\n## src/b.py\n- `two` :2\n"
+    draft = markdown.parse("codebase.md", "login", built)[0]
+    for line in ("- `one` :1\n", "- `two` :2\n"):
+        old = built.replace(line, "")
+        assert hand_edits.render_into(old, draft) == built
+        without = markdown.parse("codebase.md", "login", old)[0]
+        left = markdown.render(without)
+        assert hand_edits.render_into(old, without) == left
+
+
+def test_new_lines_are_as_short_as_in_a_file_that_nobody_edited() -> None:
+    built = """# Codebase: login
+
+## src/a.py
+- `one` (:1-9)
+
+## Errors
+- `E`: `none` src/a.py:9
+- it stops (src/deep/b.py:4)
+- it stops here, too (b.py:8)
+"""
+    old = built.replace("## Errors", "<!-- Ann keeps this -->\n## Errors")
+    new = old.replace(":1-9", ":2-10").replace(":4", ":5").replace(":8", ":9")
+    draft = markdown.parse("codebase.md", "login", new)[0]
+    assert hand_edits.render_into(old, draft) == new
+    ambiguous = old.replace("## src/a.py", "## other/b.py\n\n## src/a.py")
+    text = hand_edits.render_into(
+        ambiguous, draft, {fact_text.heading_id("codebase.md", "other/b.py")}
+    )
+    assert (
+        markdown.parse("codebase.md", "login", text)[0].facts[2].sources == draft.facts[2].sources
+    )
+    assert "(src/deep/b.py:9)" in text
 
 
 def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
@@ -107,7 +145,7 @@ def test_two_names_on_one_line_are_one_source_which_is_not_written_a_second_time
     new = old.replace(":2", ":3").replace("- edited\n", "")
     draft = markdown.parse("codebase.md", "login", new)[0]
     assert draft.facts[0].sources == ("src/a.py:1-9", "src/a.py:3")
-    assert hand_edits.render_into(old, draft) == new.replace("(:1-9)", "(src/a.py:1-9)")
+    assert hand_edits.render_into(old, draft) == new
 
 
 def test_a_fence_that_moved_has_its_new_source_and_one_of_a_person_stays() -> None:
@@ -521,6 +559,22 @@ def test_a_line_that_a_person_deleted_is_back_with_a_warning_and_wrong_keeps_it_
     assert cli("wrong", named[2:].rpartition(" (")[0], cwd=project).status == 0
     assert deleted(cli("load", "login", "--force", "--json", cwd=project)) == []
     assert named not in path.read_text()
+
+
+def test_a_line_that_a_person_deleted_is_back_with_a_warning_after_other_changes_too(
+    project: Path, cli: Cli
+) -> None:
+    path, code = file_of(project), project / "login.py"
+    [value] = [one for one in path.read_text().split("\n") if one.startswith("- `ATTEMPTS = 5`")]
+    path.write_text(path.read_text().replace(f"{value}\n", ""))
+    without = [one for one in LOGIN.split("\n") if not one.startswith(("ATTEMPTS", "LOCKED"))]
+    code.write_text("\n".join(without))
+    assert deleted(cli("load", "login", "--json", cwd=project)) == []
+    code.write_text(f"{LOGIN}\n# later\n")
+    [told] = deleted(cli("load", "login", "--json", cwd=project))
+    assert value in path.read_text()
+    assert "codebase.md: `ATTEMPTS = 5`" in told
+    assert deleted(cli("load", "login", "--force", "--json", cwd=project)) == []
 
 
 @pytest.mark.parametrize("how", ["wrong", "deleted"])

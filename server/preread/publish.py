@@ -83,24 +83,22 @@ def publish(services: Services, staging: Path, manifest: Manifest, how: str = "b
     complete = staging.with_name(staging.name + READY)
     atomic.replace(staging, complete)
     atomic.sync_folder(layout.staging)
-    entry = _history_entry(services, ready, texts, old, how)
+    entry = _history_entry(services, ready, texts, how)
     _roll_forward(layout, ready, complete)
     fact_history.record(services, entry)
 
 
 def _history_entry(
-    services: Services, ready: Ready, texts: dict[str, bytes], old: Manifest | None, how: str
+    services: Services, ready: Ready, texts: dict[str, bytes], how: str
 ) -> fact_history.Publish:
     """What is about to be published and what it replaces, for the history of the facts."""
     layout, feature = services.layout, ready.manifest.feature
-    now = published.read_texts(layout, feature)
     hint = plain_bytes(layout.stale(feature)) or b""
     return fact_history.Publish(
-        before=fact_history.facts_in(now, feature),
+        before=published.in_place(layout, feature),
         after=fact_history.facts_in(
             {name: published.text_of(data) for name, data in texts.items()}, feature
         ),
-        old=old,
         new=ready.manifest,
         how=how,
         why=hint.decode("utf-8", "replace").strip(),

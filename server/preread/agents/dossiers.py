@@ -48,7 +48,7 @@ class Dossier:
             return replace(self.services)  # a copy, which lists the files again
 
         done = anyio.run(refreshing.refresh, services, (feature,), 0.0)
-        texts = published.read_texts(layout, feature)
+        texts = published.in_place(layout, feature).texts
         # The refresh may miss files changed a moment ago, so an unchanged dossier is checked again.
         if texts and (done or not staleness.why(services(), feature)):
             self.text, _ = replies.inline(texts, self.services.settings.inline_tokens)

@@ -158,6 +158,7 @@ async def draft_and_publish(
         outcome = await _draft(services, plan, evidence, staging, started)
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
         plan = replace(plan, lost=(*plan.lost, *manifests.dropped(plan, made)))
+        returned = await step(replies.returned_facts, services, plan.published, made)
         await step(publish.put_staged, staging, made.texts)
         _refuse_poorer(services, plan, careful=careful)
         manifest = manifests.make_manifest(services, plan, evidence, outcome, made)
@@ -170,7 +171,7 @@ async def draft_and_publish(
             await anyio.to_thread.run_sync(atomic.remove, staging)
     outcome = outcome.model_copy(update={"fault": made.fault})
     run = recording.record_of(manifest, made.checked, outcome, started)
-    warnings = [*evidence.notes, *outcome.warnings]
+    warnings = [*evidence.notes, *outcome.warnings, *returned]
     return await _recorded(services, plan, made, manifest, run, warnings)
 
 
@@ -191,7 +192,6 @@ async def _recorded(
     build_records.write(services.layout, request.feature, run)
     if services.tree.unreadable:
         warnings.append(f"Without what cannot be read: {services.tree.troubles}.")
-    warnings += await step(replies.returned_facts, services, plan.published, made)
     if plan.published is None:
         warnings += await step(similar.warnings, services.layout, manifest)
     if request.extend and not made.model_contributed and made.fault is not None:

@@ -33,8 +33,7 @@ def restore(services: Services, feature: str) -> str:
 
 
 def _recovered(services: Services, feature: str, found: Published) -> tuple[Manifest, str]:
-    now = fact_history.facts_in(found.texts, feature)
-    past = fact_history.events_and_edits(services.layout, feature, now)
+    past = fact_history.events_and_edits(services.layout, feature, found)
     built = fact_history.built_ids(past)
     ids = _ids(feature, found)
     shown = list(chain.from_iterable(ids.values()))

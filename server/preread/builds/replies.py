@@ -92,7 +92,7 @@ def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def returned_facts(services: Services, before: Published | None, made: Assembled) -> list[str]:
-    """A warning about facts that are back although people deleted their lines."""
+    """A warning about facts that will be back although people deleted their lines."""
     gone = (
         fact_history.deleted_by_people(services.layout, before, made.replaced) if before else set()
     )

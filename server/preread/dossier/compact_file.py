@@ -207,9 +207,9 @@ class CompactFile:
         """Whether all lines from `start` up to, but not including, `end` are comments."""
         return all(line.startswith(ABOVE_DEFINITION) for line in self.lines[start - 1 : end - 1])
 
-    def digest(self, place: Place) -> str:
-        """The digest of a place's original lines, as in a manifest."""
-        return sources.Span(tuple(self.raw[place.start - 1 : place.end])).digest
+    def span_digest(self, start: int, end: int) -> str:
+        """The digest of the original lines, as in a manifest."""
+        return sources.Span(tuple(self.raw[start - 1 : end])).digest
 
 
 def _subsets(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:

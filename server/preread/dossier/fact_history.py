@@ -1,7 +1,7 @@
 """How a dossier's facts changed over time: `.state/history/<feature>.jsonl`, one line per publish.
 
 Each line is an `Event` with the facts that it added, removed, moved or changed; together they give
-the facts at any time. People's edits between two publishes are an event of their own.
+the facts at any time. What people or git changed between two publishes is an event of its own.
 """
 
 import json
@@ -27,13 +27,17 @@ from preread.services import Services
 
 MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
 EDITED, UNKNOWN = "edited", "published before its history was kept"
+CHECKED_OUT = "checked out"
 
 
 class Event(Model):
-    """One publish, or edits by people between two."""
+    """One publish, or what changed between two."""
 
     at: float = Field(description="In epoch seconds.")
-    how: str = Field(description="`built`, `refreshed`, …; `edited` by people.")
+    how: str = Field(
+        description="`built`, `refreshed`, …; `edited` by people; `checked out`, if git replaced "
+        "the files by those of another build."
+    )
     builder: str = ""
     model: str = ""
     commit: str = Field("", description="The commit that was checked out.")
@@ -55,13 +59,22 @@ def _known(file: str, fact: Fact) -> Known:
 
 def events(layout: Layout, feature: str) -> list[Event]:
     """All recorded events of a feature's facts, oldest first. Raises Unreadable."""
-    path = layout.history(feature)
-    data = [plain_bytes(path.with_suffix(".old.jsonl")) or b"", plain_bytes(path) or b""]
     found = []
-    for line in b"\n".join(data).split(b"\n"):
+    for line in _lines(layout, feature):
         with suppress(ValidationError):  # a line of a killed writer or of a later version
             found.append(Event.model_validate_json(line))
     return found
+
+
+def _lines(layout: Layout, feature: str) -> list[bytes]:
+    path = layout.history(feature)
+    data = (plain_bytes(path.with_suffix(".old.jsonl")) or b"", plain_bytes(path) or b"")
+    return b"\n".join(data).split(b"\n")
+
+
+def _has_edits(layout: Layout, feature: str) -> bool:
+    """Whether a person may have edited the dossier before its last publish; parses no event."""
+    return any(EDITED.encode() in line for line in _lines(layout, feature))
 
 
 def facts_after(past: Iterable[Event]) -> Facts:
@@ -84,7 +97,7 @@ def built_ids(past: Iterable[Event]) -> set[str]:
     for event in past:
         for change in event.changes:
             was = (change.was.file, change.was.id) if change.was is not None else None
-            by_person = was in of_people or event.how in {EDITED, UNKNOWN}
+            by_person = was in of_people or event.how in {EDITED, CHECKED_OUT, UNKNOWN}
             if change.now is not None and by_person:
                 of_people.add((change.now.file, change.now.id))
                 found.discard(change.now.id)
@@ -125,9 +138,23 @@ def deleted_by_people(layout: Layout, found: Published, replaced: Collection[str
     manifest = found.manifest or Manifest(feature="")
     shown = facts_in(found.texts, manifest.feature).values()
     gone = {*manifest.facts} - {one.id for one in shown} - {*replaced}
-    past = all_facts(events(layout, manifest.feature)) if gone else ()
+    if not gone and not _has_edits(layout, manifest.feature):
+        return set()
+    past = events_and_edits(layout, manifest.feature, found)
+    gone |= _deleted(past) - {*replaced}
     # After a merge, the manifest also has the ids of lines that the other branch has moved.
-    return gone | (_lasting_ids(one for one in past if one.id in gone) - _lasting_ids(shown))
+    known = (one for one in all_facts(past) if one.id in gone)
+    return gone | (_lasting_ids(known) - _lasting_ids(shown))
+
+
+def _deleted(past: Iterable[Event]) -> set[str]:
+    """Ids of facts whose lines people deleted and that have not come back since."""
+    found: set[str] = set()
+    for event in past:
+        if event.how == EDITED:
+            found |= {one.was.id for one in event.changes if one.was and one.now is None}
+        found -= {one.now.id for one in event.changes if one.now}
+    return found
 
 
 def _lasting_ids(facts: Iterable[Known]) -> set[str]:
@@ -140,9 +167,8 @@ def _lasting_ids(facts: Iterable[Known]) -> set[str]:
 class Publish(NamedTuple):
     """What is about to be published, and what it replaces."""
 
-    before: Facts
+    before: Published
     after: Facts
-    old: Manifest | None
     new: Manifest
     how: str
     why: str
@@ -152,14 +178,14 @@ def record(services: Services, publish: Publish) -> None:
     """Record what a publish changed; skipped if the file cannot be written."""
     layout, feature = services.layout, publish.new.feature
     with suppress(PrereadError):
-        past = events(layout, feature)
-        by_people = _edit(past, publish.before)
-        if not past and publish.before:
-            by_people = _starting_event(publish.before)
-        changes = compare(publish.before, publish.after)
-        reasons = _Reasons(services.tree, publish.old)
+        past, before = events(layout, feature), facts_in(publish.before.texts, feature)
+        meanwhile = _change_since(layout, past, publish.before, before)
+        if not past and before:
+            meanwhile = _starting_event(before)
+        changes = compare(before, publish.after)
+        reasons = _Reasons(services.tree, publish.before.manifest)
         event = Event(
-            at=round(time.time(), 3),
+            at=meanwhile.at if meanwhile is not None else round(time.time(), 3),
             how=publish.how,
             builder=publish.new.builder,
             model=publish.new.model,
@@ -167,7 +193,7 @@ def record(services: Services, publish: Publish) -> None:
             why=publish.why,
             changes=tuple(one.model_copy(update={"why": reasons.of(one)}) for one in changes),
         )
-        new = [one for one in (by_people, event) if one and one.changes]
+        new = [one for one in (meanwhile, event) if one and one.changes]
         path = layout.history(feature)
         if new and path.exists() and path.stat().st_size > MAX_BYTES:
             atomic.replace(path, path.with_suffix(".old.jsonl"))
@@ -188,17 +214,22 @@ def _append(layout: Layout, feature: str, new: list[Event]) -> None:
         atomic.append(path, json.dumps(data, ensure_ascii=True).encode())
 
 
-def events_and_edits(layout: Layout, feature: str, now: Facts) -> list[Event]:
-    """All recorded events, and one for what people have edited since the last of them."""
+def events_and_edits(layout: Layout, feature: str, found: Published) -> list[Event]:
+    """All recorded events, and one for what has changed since the last of them."""
     past = events(layout, feature)
-    edit = _edit(past, now)
-    return [*past, edit] if edit is not None else past
+    change = _change_since(layout, past, found, facts_in(found.texts, feature))
+    return [*past, change] if change is not None else past
 
 
-def _edit(past: list[Event], now: Facts) -> Event | None:
-    """What people changed since the last event; None if nothing is known from before."""
+def _change_since(layout: Layout, past: list[Event], found: Published, now: Facts) -> Event | None:
+    """What people or git changed since the last event; None if nothing is known from before."""
     changes = tuple(compare(facts_after(past), now)) if past else ()
-    return Event(at=round(time.time(), 3), how=EDITED, changes=changes) if changes else None
+    if not changes:
+        return None
+    at = round(time.time(), 3)
+    if not found.is_as_built:
+        return Event(at=at, how=EDITED, changes=changes)
+    return Event(at=at, how=CHECKED_OUT, commit=git.head(layout.root)[:12], changes=changes)
 
 
 class _Reasons:
@@ -231,5 +262,8 @@ def lineage(past: Iterable[Event], fact: Known) -> Iterator[tuple[Event, Change]
         for change in event.changes:
             if change.now is not None and (change.now.file, change.now.id) == key:
                 yield event, change
-                key = (change.was.file, change.was.id) if change.was is not None else None
+                if change.was is not None:
+                    key = change.was.file, change.was.id
+                elif event.how != CHECKED_OUT:  # what git brought back was built before
+                    key = None
                 break

@@ -30,7 +30,7 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     if added:
         rest = markdown.render(replace(draft, sections=added)).split("\n", 1)[1]
         text = text.rstrip("\n") + "\n" + rest
-    return _with_full_paths(text, draft)
+    return _with_short_paths(_with_full_paths(text, draft), old, draft)
 
 
 def _update_facts(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
@@ -157,8 +157,9 @@ def _home_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> Sect
     new = set(map(id, section.facts))
     for old in before.sections:
         shares = any(id(pairs.get(fact.line)) in new for fact in old.facts)
-        is_plain = old.items or not old.source  # nothing may come before its `Source:` line
-        if shares or (old.heading == section.heading and old.line and is_plain):
+        # Nothing may come before a `Source:` line of its own.
+        takes_facts = old.items or old.source == markdown.heading_source(old.heading)
+        if shares or (old.heading == section.heading and old.line and takes_facts):
             return old
     return None
 
@@ -168,17 +169,17 @@ def _last_line(item: Fact | Fence) -> int:
 
 
 def _drop_empty_sections(before: Draft, lines: Lines, keep: Container[str]) -> None:
-    """Remove headings whose section lost every line, except a person's; one that had none is so."""
+    """Remove the headings without a line below them, except a person's."""
     starts = [section.line for section in before.sections if section.line]
     of_people = {
         section.line
         for section in before.sections
-        if not section.items or fact_text.heading_id(before.name, section.heading) in keep
+        if fact_text.heading_id(before.name, section.heading) in keep
     }
     for start, end in pairwise([*starts, max(lines) + 1]):
         if start in of_people:
             continue
-        body = [line for number in range(start + 1, end) for line in lines[number]]
+        body = [line for number in range(start, end) for line in lines[number]][1:]
         if not any(line.strip() and not line.startswith("Source:") for line in body):
             for number in range(start, end):
                 lines[number] = []
@@ -208,3 +209,18 @@ def _with_full_paths(text: str, draft: Draft) -> str:
         if same and all(one.sources != fact.sources for one in same):
             lines[fact.line - 1] = _bullet(same[0])
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _with_short_paths(text: str, old: str, draft: Draft) -> str:
+    """The text with the paths of new lines as short as in a file that nobody edited."""
+    known, lines = {*old.split("\n")}, text.split("\n")
+    written = markdown.parse(draft.name, draft.feature, text)[0]
+    short = markdown.render(written)
+    facts = markdown.parse(draft.name, draft.feature, short)[0].facts
+    of_short = short.split("\n")
+    for fact, same in zip(written.facts, facts, strict=True):
+        if lines[fact.line - 1] not in known:
+            lines[fact.line - 1] = of_short[same.line - 1]
+    found = "\n".join(lines)
+    # A heading without facts may make a basename ambiguous.
+    return found if markdown.parse(draft.name, draft.feature, found)[0] == written else text

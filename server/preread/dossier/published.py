@@ -33,6 +33,12 @@ class Published(NamedTuple):
     texts: dict[str, str]
     edited: tuple[str, ...]
 
+    @property
+    def is_as_built(self) -> bool:
+        """Whether these are the files of one build, none of them edited or removed."""
+        files = self.manifest.files if self.manifest is not None else {}
+        return not self.edited and files.keys() == self.texts.keys()
+
 
 class Ready(Model):
     """What marks a staging folder as complete: its manifest, and digests of what it replaces."""
@@ -203,12 +209,13 @@ def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
     return found
 
 
-def read_texts(layout: Layout, feature: str) -> dict[str, str]:
+def in_place(layout: Layout, feature: str) -> Published:
     """The files that are in place now; requires the feature's lock."""
     folder = layout.dossier(feature)
     found = _files(folder, None)
     manifest = parse_manifest(plain_bytes(folder / MANIFEST), feature)
-    return _texts(layout, found, manifest, _edited(found, manifest))
+    edited = _edited(found, manifest)
+    return Published(manifest, _texts(layout, found, manifest, edited), edited)
 
 
 def _edited(found: Mapping[str, bytes], manifest: Manifest | None) -> tuple[str, ...]:

@@ -64,6 +64,24 @@ class Relocator:
         end = self._text(place.path).with_blank_lines(place, marked.lines)
         return replace(ref, path=place.path, start=place.start, end=end)
 
+    def equal_lines(self, ref: Ref, digest: str) -> Ref | None:
+        """The only lines with this digest in the file or its new place; for sources without marks.
+
+        The cited lines themselves, if they still have it.
+        """
+        path = ref.path if self.tree.exists(ref.path) else self._renames.of(ref.path)
+        if not path:
+            return None
+        text = self._text(path)
+        if path == ref.path and text.span_digest(ref.start, ref.end) == digest:
+            return ref
+        height = ref.end - ref.start
+        starts = range(1, len(text.lines) - height + 1)
+        found = [at for at in starts if text.span_digest(at, at + height) == digest]
+        if len(found) != 1:
+            return None
+        return replace(ref, path=path, start=found[0], end=found[0] + height)
+
     def quoting(self, ref: Ref, quotes: Sequence[str], marked: SpanMark | None) -> Ref | None:
         """The lines of the same file and symbol that contain all quotes, no more than were cited.
 
@@ -117,7 +135,9 @@ class Relocator:
         searches = (text.places, text.places_before_comments, text.places_in_joined_lines)
         for places in searches:
             found = list(places(marked))
-            chosen = _closest(found, marked, lambda place: text.digest(place) == digest)
+            chosen = _closest(
+                found, marked, lambda place: text.span_digest(place.start, place.end) == digest
+            )
             if chosen is not None and _is_same(chosen, found, marked):
                 return chosen
         return None

@@ -31,7 +31,7 @@ class Origin(Model):
 
     at: float | None = Field(None, description="In epoch seconds.")
     how: str = Field(description="`built`, `refreshed`, `edited`, `remembered`, `committed`, …")
-    by: str = Field(description="The builder and its model, or a person.")
+    by: str = Field(description="The builder and its model, a person, or git.")
     commit: str = Field("", description="The commit that was checked out, or that has the line.")
     kind: str = Field(description="`added`, `moved` or `changed`.")
     before: str = Field("", description="The fact's earlier text, if it differed.")
@@ -86,8 +86,7 @@ def _of_dossiers(services: Services, wanted: str) -> Iterator[Blamed]:
 
 def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int) -> Blamed:
     feature, path, manifest = found.feature, f"{found.path}{fact.file}", found.manifest
-    now = versions.current(services, feature)
-    past = fact_history.events_and_edits(services.layout, feature, now)
+    _, past = versions.of_now(services, found)
     is_models = _is_models(manifest, fact)
     origins = [
         _origin(event, change, is_models=is_models)
@@ -124,6 +123,8 @@ def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
     by = _builder(event.builder, event.model)
     if event.how == fact_history.EDITED:
         by = PERSON
+    elif event.how == fact_history.CHECKED_OUT:
+        by = "git"
     elif event.builder and (event.how == "refreshed" or not is_models):
         by = STATIC.name  # no model ran for a refresh, or for files that the model did not draft
     return Origin(

@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from preread import aliases
-from preread.dossier import fact_history
 from preread.dossier.fact_changes import Change, Kind, Known, compare
 from preread.dossier.fact_history import Event
 from preread.models import Model
+from preread.operations import published_dossier
 from preread.operations.history import versions
 from preread.operations.registry import FEATURE, Operation, RequestModel, threaded
 from preread.services import Services
@@ -48,8 +48,7 @@ class DiffReply(Model):
 
 def _diff(services: Services, request: DiffRequest) -> DiffReply:
     served = aliases.resolve(services.layout, request.feature)
-    now = versions.current(services, served.feature)
-    past = fact_history.events_and_edits(services.layout, served.feature, now)
+    now, past = versions.of_now(services, published_dossier.find(services, served.feature))
     if request.since:
         at = versions.time_of(services, request.since)
     else:
@@ -72,6 +71,9 @@ def _described(change: Change, later: list[Event]) -> FactChange:
     if shown is None:
         raise ValueError("a change needs a fact")
     event, cause = _cause(change, later)
+    why = cause.why if cause else ""
+    if not why and event is not None and event.why and change.kind != "moved":
+        why = f"the dossier was stale: {event.why}"
     return FactChange(
         kind=change.kind,
         id=shown.id,
@@ -81,7 +83,7 @@ def _described(change: Change, later: list[Event]) -> FactChange:
         before=change.was if change.now is not None else None,
         how=event.how if event else "",
         at=event.at if event else None,
-        why=(cause.why if cause else "") or (event.why if event else ""),
+        why=why,
     )
 
 

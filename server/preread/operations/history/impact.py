@@ -216,9 +216,13 @@ def _touched(
         return None
     if ref.kind != "lines":
         return "cites"
-    now = relocator.relocate(ref, digest, manifest.marks.get(source))
+    mark = manifest.marks.get(source)
+    if mark is None:
+        now = relocator.equal_lines(ref, digest)
+    else:
+        now = relocator.relocate(ref, digest, mark)
     if now is None:
-        is_there = relocator.has_symbol(ref.path, manifest.marks.get(source))
+        is_there = relocator.has_symbol(ref.path, mark)
         return "changed" if is_there else "gone"
     if now != ref:
         return "moved"

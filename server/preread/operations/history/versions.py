@@ -10,9 +10,10 @@ from preread import backups
 from preread.dossier import fact_history, published
 from preread.dossier.fact_changes import Facts
 from preread.dossier.fact_history import Event
+from preread.dossier.published import Published
 from preread.errors import PrereadError
 from preread.layout import BY_NAME
-from preread.operations import published_dossier
+from preread.operations.published_dossier import PublishedDossier
 from preread.project import git
 from preread.services import Services
 
@@ -28,9 +29,11 @@ class Version(NamedTuple):
     label: str
 
 
-def current(services: Services, feature: str) -> Facts:
-    """The facts of the published dossier. Raises E_NOT_FOUND."""
-    return fact_history.facts_in(published_dossier.find(services, feature).texts, feature)
+def of_now(services: Services, found: PublishedDossier) -> tuple[Facts, list[Event]]:
+    """A published dossier's facts, and the events that led to them."""
+    now = Published(found.manifest, found.texts, found.edited)
+    past = fact_history.events_and_edits(services.layout, found.feature, now)
+    return fact_history.facts_in(found.texts, found.feature), past
 
 
 def time_of(services: Services, since: str) -> float:

@@ -77,7 +77,7 @@ def _is_newer(data: bytes) -> bool:
 
 def _no_manifest(services: Services, feature: str, data: bytes | None) -> Iterator[Damage]:
     path = services.layout.dossier(feature) / MANIFEST
-    if published.read_texts(services.layout, feature):
+    if published.in_place(services.layout, feature).texts:
         message = "it is missing" if data is None else "it is not a valid manifest of this feature"
         fix = "it is restored as far as possible"
         repair = partial(lost_manifests.restore, services, feature)
