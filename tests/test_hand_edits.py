@@ -561,6 +561,16 @@ def test_a_line_that_a_person_deleted_is_back_with_a_warning_and_wrong_keeps_it_
     assert named not in path.read_text()
 
 
+def test_a_cached_reply_counts_what_is_in_the_files(project: Path, cli: Cli) -> None:
+    built = cli("load", "login", "--json", cwd=project).json["stats"]
+    path = file_of(project)
+    line = "- `login_again` (token) "
+    path.write_text("".join(x for x in path.read_text().splitlines(True) if not x.startswith(line)))
+    told = cli("load", "login", "--json", cwd=project).json
+    assert (told["state"], told["stats"]["facts"]) == ("cached", built["facts"] - 1)
+    assert told["stats"]["tokens"] < built["tokens"]
+
+
 def test_a_line_that_a_person_deleted_is_back_with_a_warning_after_other_changes_too(
     project: Path, cli: Cli
 ) -> None:

@@ -204,13 +204,14 @@ async def test_recall_of_long_facts_is_bounded_and_goes_on_at_a_cursor(project: 
 
 
 async def test_the_commands_print_what_they_did(cli: Cli, project: Path) -> None:
-    kept = cli("remember", FACT, "--tags", "payment", "--tags", "slow", cwd=project)
+    tags = ("--tags", "Payment,slow", "--tags", "by day, twice")
+    kept = cli("remember", FACT, *tags, cwd=project)
     assert (kept.status, kept.out.split()[0]) == (0, "added")
     decided = cli("decide", "amounts are cents", "--topic", "money", cwd=project)
     assert ".project/knowledge.md:" in decided.out
-    found = cli("recall", "gateway", "--tags", "payment", cwd=project)
+    found = cli("recall", "gateway", "--tags", "payment,by day", cwd=project)
     assert FACT in found.out
-    assert "payment, slow" in found.out
+    assert "payment, slow, by-day, twice" in found.out
 
 
 # -- sources

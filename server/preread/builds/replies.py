@@ -182,6 +182,8 @@ def from_published(
     text, cut = inline(found.texts, services.settings.inline_tokens)
     run = build_records.read(layout, request.feature)
     stats = run.stats if run is not None else _counted(found)
+    if not found.is_as_built:
+        stats = stats.model_copy(update=_counted(found).model_dump(include={"facts", "tokens"}))
     path = layout.relative(layout.dossier(request.feature)) + "/"
     fault = manifest.fault or Fault(code="", reason="")
     warnings = [

@@ -141,7 +141,7 @@ def deleted_by_people(layout: Layout, found: Published, replaced: Collection[str
     if not gone and not _has_edits(layout, manifest.feature):
         return set()
     past = events_and_edits(layout, manifest.feature, found)
-    gone |= _deleted(past) - {*replaced}
+    gone |= _deleted(past) - {*replaced, *manifest.replaced}
     # After a merge, the manifest also has the ids of lines that the other branch has moved.
     known = (one for one in all_facts(past) if one.id in gone)
     return gone | (_lasting_ids(known) - _lasting_ids(shown))

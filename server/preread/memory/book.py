@@ -38,6 +38,13 @@ class Entry:
         return tuple(filter(None, self.note.get("tags", "").split(", ")))
 
 
+def tidy_tags(words: Iterable[str]) -> tuple[str, ...]:
+    """Tags in the form that notes use; a comma separates two tags."""
+    parts = (part for word in words for part in word.split(","))
+    kept = (re.sub(r"[^\w./+-]+", "-", part).strip("-").lower() for part in parts)
+    return tuple(dict.fromkeys(filter(None, kept)))
+
+
 class Added(NamedTuple):
     """The outcome for a new fact: `added`, `merged` with an equal one, `revived` or `known`."""
 

@@ -10,7 +10,7 @@ from preread import check, facts
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.memory import files
-from preread.memory.book import Book, Entry
+from preread.memory.book import Book, Entry, tidy_tags
 from preread.models import Model, State
 from preread.operations import previews
 from preread.operations.registry import Preview
@@ -83,7 +83,7 @@ def chosen(
     found: Iterable[Memory], *, tags: tuple[str, ...] = (), collection: str | None = None
 ) -> list[Memory]:
     """The facts with all of these tags, and in this collection if one is given."""
-    wanted = {tag.lower() for tag in tags}
+    wanted = {*tidy_tags(tags)}
     return [
         one
         for one in found

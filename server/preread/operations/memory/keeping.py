@@ -12,7 +12,7 @@ from preread import check, git_rules
 from preread.dossier import brackets, markdown
 from preread.errors import PrereadError
 from preread.memory import files
-from preread.memory.book import NAME, TITLE, Book, similar
+from preread.memory.book import NAME, TITLE, Book, similar, tidy_tags
 from preread.models import Model, Problem
 from preread.operations import previews
 from preread.operations.registry import Context, Preview, in_thread
@@ -20,7 +20,7 @@ from preread.services import Services
 
 # Descriptions of fields that several requests have.
 CONTEXT = "When it applies, or what it is about."
-TAGS = "Words to find it by."
+TAGS = "Words to find it by, each on its own or with commas between them."
 COLLECTION = "The section that contains it."
 SOURCES = "What proves it, like src/a.py:12. Without any, it counts as your statement."
 PERSONAL = "Keep it for yourself: in .project/.state/, which git never commits."
@@ -173,12 +173,6 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def tidy(tags: Iterable[str]) -> str:
-    """Tags in the form that notes use."""
-    kept = (re.sub(r"[^\w./+-]+", "-", tag).strip("-").lower() for tag in tags)
-    return ", ".join(dict.fromkeys(filter(None, kept)))
-
-
 def topic_of(text: str) -> str:
     return " ".join(text.split()).casefold()
 
@@ -198,7 +192,8 @@ def checked(services: Services, by: str, new: New) -> _Checked:
     cited = cited or (f"said:{by}@{at[:10]}",)
     topic = topic_of(new.topic)
     new = replace(new, collection=heading(new.collection))
-    names = "\t".join((new.collection, tidy(new.tags), topic))
+    tags = ", ".join(tidy_tags(new.tags))
+    names = f"{new.collection}\t{tags}\t{topic}"
     body = f"{TITLE}\n\n## {names}\n- {text} ({', '.join(cited)})\n"
     draft, problems = markdown.parse(NAME, "", body)
     if len(text) > MAX_TEXT or max(map(len, names.split("\t"))) > MAX_NAME * 3:
@@ -207,7 +202,7 @@ def checked(services: Services, by: str, new: New) -> _Checked:
     refuse(problems)
     (fact,) = draft.facts
     commit = services.tree.git("rev-parse", "--short=10", "HEAD").out.decode().strip()
-    note = {"by": by, "at": at, "commit": commit, "tags": tidy(new.tags), "topic": topic}
+    note = {"by": by, "at": at, "commit": commit, "tags": tags, "topic": topic}
     return _Checked(new, fact.text, fact.sources, note)
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from pydantic import Field
 
-from preread.memory.book import Book, Entry
+from preread.memory.book import Book, Entry, tidy_tags
 from preread.models import Model
 from preread.operations.memory import entries, keeping
 from preread.operations.registry import Operation, Preview, RequestModel, threaded
@@ -53,7 +53,7 @@ def _preview(services: Services, request: UpdateRequest) -> Preview:
 def _change(services: Services, request: UpdateRequest) -> entries.Change:
     values = {}
     if request.tags is not None:
-        values["tags"] = keeping.tidy(request.tags)
+        values["tags"] = ", ".join(tidy_tags(request.tags))
     if request.topic is not None:
         values["topic"] = keeping.topic_of(request.topic)
     collection = keeping.heading(request.collection) if request.collection else ""
