@@ -92,6 +92,15 @@ def test_an_edit_and_the_refresh_that_found_it_are_one_change(cli: Cli, root: Pa
     assert diff(cli, root, "--since", "30m")
 
 
+def test_a_dossier_without_facts_has_nothing_to_compare(tmp_path: Path, cli: Cli) -> None:
+    root = tmp_path / "empty"
+    root.mkdir()
+    git(root, "init", "-q")
+    done = cli("load", "login", "--json", cwd=root).json
+    assert (done["stats"]["facts"], done["stats"]["dropped"]) == (0, 0)
+    assert "login has no earlier version: 0 changes" in cli("diff", "login", cwd=root).out
+
+
 def test_what_people_write_and_take_away_is_theirs(cli: Cli, root: Path) -> None:
     path = Layout(root).dossier("login") / "patterns.md"
     path.write_text(path.read_text() + "\n## Mine\n- tokens are `make_token` (src/login.py:6)\n")

@@ -22,7 +22,8 @@ def _at(seconds: float | None) -> str:
 
 def diff(reply: "DiffReply") -> Iterator[Block]:
     yield from (Marked("note", f": {warning}") for warning in reply.warnings)
-    since = f"since {_at(reply.since)} ({reply.version})"
+    is_known = bool(reply.version)
+    since = f"since {_at(reply.since)} ({reply.version})" if is_known else "has no earlier version"
     yield f"{reply.feature} {since}: {counted(len(reply.changes), 'change')}"
     for one in reply.changes:
         yield f"{SIGNS[one.kind]} {one.file}: {one.text} ({', '.join(one.sources)})"

@@ -61,7 +61,8 @@ def _is_absent(view: View, word: str) -> bool:
         return False
     paths = tree.matching(EVERYWHERE)
     spellings = (word, word.capitalize(), word.upper())
-    return all(tree.containing(spelling, paths) is None for spelling in spellings)
+    # Without any file, nothing proves an absence.
+    return bool(paths) and all(tree.containing(one, paths) is None for one in spellings)
 
 
 def mention(view: View) -> tuple[str, str] | None:
