@@ -141,6 +141,19 @@ def test_what_git_checks_out_is_not_what_a_person_edited(cli: Cli, root: Path) -
     assert {one["how"] for one in diff(cli, root)} == {"edited"}
 
 
+def test_what_was_removed_and_restored_is_told_as_such(cli: Cli, root: Path) -> None:
+    one = fact(cli, root, "`make_token` (user)")["id"]
+    removed = cli("remove", "login", "--json", cwd=root).json["backup"]
+    assert cli("restore", removed, cwd=root).status == 0
+    assert {each["how"] for each in diff(cli, root)} == {"restored"}
+    origins = cli("blame", one, "--json", cwd=root).json["facts"][0]["origins"]
+    told = [("restored", "person"), ("built", "static")]
+    assert [(each["how"], each["by"]) for each in origins] == told
+    assert cli("remove", "login", cwd=root).status == 0
+    assert cli("load", "login", "--json", cwd=root).json["warnings"] == []
+    assert {each["how"] for each in diff(cli, root)} == {"built"}
+
+
 def test_blame_names_the_builder_and_the_commit_it_saw(cli: Cli, root: Path) -> None:
     one = fact(cli, root, "make_token")
     head = git(root, "rev-parse", "HEAD").strip()

@@ -167,6 +167,8 @@ def test_what_was_removed_is_restored_byte_for_byte(cli: Cli, two: Path) -> None
     restored = cli("restore", latest["id"], "--json", cwd=two)
     assert (restored.status, restored.json["backup"]) == (0, "")
     kept = {name: data for name, data in everything(two).items() if ".state/backups" not in name}
+    history = ".state/history/checkout.jsonl"
+    assert kept.pop(history).startswith(before.pop(history)), "it only grows"
     assert kept == before
     assert cli("load", "checkout", "--json", cwd=two).json["state"] == "cached"
     assert cli("facts", "--feature", "checkout", "quote", "--json", cwd=two).json["facts"]

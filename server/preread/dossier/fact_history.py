@@ -27,7 +27,8 @@ from preread.services import Services
 
 MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
 EDITED, UNKNOWN = "edited", "published before its history was kept"
-CHECKED_OUT = "checked out"
+CHECKED_OUT, RESTORED = "checked out", "restored"
+RETURNED = frozenset({CHECKED_OUT, RESTORED})  # what these bring was written earlier
 
 
 class Event(Model):
@@ -97,7 +98,7 @@ def built_ids(past: Iterable[Event]) -> set[str]:
     for event in past:
         for change in event.changes:
             was = (change.was.file, change.was.id) if change.was is not None else None
-            by_person = was in of_people or event.how in {EDITED, CHECKED_OUT, UNKNOWN}
+            by_person = was in of_people or event.how in {EDITED, UNKNOWN, *RETURNED}
             if change.now is not None and by_person:
                 of_people.add((change.now.file, change.now.id))
                 found.discard(change.now.id)
@@ -201,6 +202,15 @@ def record(services: Services, publish: Publish) -> None:
         _append(layout, feature, new)
 
 
+def record_replacement(
+    services: Services, feature: str, before: Published, after: Published, how: str
+) -> None:
+    """Record that the files were replaced or removed without a build."""
+    manifest = after.manifest or before.manifest or Manifest(feature=feature)
+    facts = facts_in(after.texts, feature)
+    record(services, Publish(before=before, after=facts, new=manifest, how=how, why=""))
+
+
 def _starting_event(facts: Facts) -> Event:
     """An event with all facts, to start a history or a new file of it."""
     changes = tuple(Change(kind="added", now=one) for one in facts.values())
@@ -264,6 +274,6 @@ def lineage(past: Iterable[Event], fact: Known) -> Iterator[tuple[Event, Change]
                 yield event, change
                 if change.was is not None:
                     key = change.was.file, change.was.id
-                elif event.how != CHECKED_OUT:  # what git brought back was built before
+                elif event.how not in RETURNED:
                     key = None
                 break

@@ -36,8 +36,9 @@ class Published(NamedTuple):
     @property
     def is_as_built(self) -> bool:
         """Whether these are the files of one build, none of them edited or removed."""
-        files = self.manifest.files if self.manifest is not None else {}
-        return not self.edited and files.keys() == self.texts.keys()
+        if self.manifest is None or self.edited:
+            return False
+        return self.manifest.files.keys() == self.texts.keys()
 
 
 class Ready(Model):

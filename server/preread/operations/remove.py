@@ -7,6 +7,8 @@ from pydantic import Field
 from preread import backups, facts, publish, versions
 from preread.builds import feature_lock
 from preread.check import check_unbudgeted
+from preread.dossier import fact_history, published
+from preread.dossier.published import Published
 from preread.infra import atomic
 from preread.layout import BY_NAME, MANIFEST
 from preread.models import Model
@@ -62,6 +64,7 @@ async def preview(context: Context, request: RemoveRequest) -> Preview:
 def _remove(services: Services, feature: str) -> RemoveReply:
     layout = services.layout
     publish.recover(services, feature)
+    before = published.in_place(layout, feature)
     folder = layout.dossier(feature)
     present = {path.name for path in folder.iterdir()}
     own = [name for name in (*BY_NAME, MANIFEST) if name in present]
@@ -77,6 +80,8 @@ def _remove(services: Services, feature: str) -> RemoveReply:
     atomic.remove(record)
     stale_hints.clear(layout, feature)
     versions.forget(services, [feature])
+    nothing = Published(None, {}, ())
+    fact_history.record_replacement(services, feature, before, nothing, "removed")
     return RemoveReply(
         feature=feature,
         removed=tuple(layout.relative(folder / name) for name in own),

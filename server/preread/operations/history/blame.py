@@ -121,7 +121,7 @@ def _is_models(manifest: Manifest, fact: Known) -> bool:
 def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
     was, now = change.was, change.now
     by = _builder(event.builder, event.model)
-    if event.how == fact_history.EDITED:
+    if event.how in {fact_history.EDITED, fact_history.RESTORED}:
         by = PERSON
     elif event.how == fact_history.CHECKED_OUT:
         by = "git"

@@ -8,6 +8,7 @@ from pydantic import Field
 from preread import backups, facts, publish, versions
 from preread.builds import feature_lock
 from preread.check import check_unbudgeted
+from preread.dossier import fact_history, published
 from preread.gates.spans import decoded
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
@@ -72,10 +73,15 @@ def _restore(services: Services, copies: dict[Path, bytes]) -> RestoreReply:
     for path in changed:
         layout.real(path)
     backup = backups.keep(layout, "restore", changed)
-    versions.forget(services, _features(layout, copies))
+    features = _features(layout, copies)
+    versions.forget(services, features)
+    before = {feature: published.in_place(layout, feature) for feature in features}
     # The manifest last: until then, readers see files that a person edited.
     for path in sorted(changed, key=lambda path: path.name == MANIFEST):
         atomic.write(path, copies[path], durable=True)
+    for feature, found in before.items():
+        now = published.in_place(layout, feature)
+        fact_history.record_replacement(services, feature, found, now, fact_history.RESTORED)
     return RestoreReply(
         restored=tuple(map(layout.relative, changed)),
         backup=backup,
