@@ -1,6 +1,7 @@
 """Valid names of features and tickets."""
 
 import re
+import unicodedata
 
 from preread.errors import PrereadError
 from preread.gates.feature_names import DEVICES, MAX_LENGTH, is_feature, slug
@@ -14,10 +15,10 @@ def feature_name(name: str) -> str:
     """Validate a feature name; raises E_FEATURE_NAME, which proposes a slug if possible."""
     if is_feature(name):
         return name
-    proposal = slug(name)
+    proposal = slug(_without_accents(name))
     if LOOSE_FEATURE.fullmatch(name) and len(name) <= MAX_LENGTH and is_feature(proposal):
         return proposal
-    shown = ascii(name if len(name) <= 80 else name[:77] + "...")
+    shown = repr(name if len(name) <= 80 else name[:77] + "...")
     usable = proposal if is_feature(proposal) else ""
     raise PrereadError(
         "E_FEATURE_NAME",
@@ -28,6 +29,11 @@ def feature_name(name: str) -> str:
         else "Choose a name like `login` or `checkout-coupon`.",
         {"slug": usable},
     )
+
+
+def _without_accents(name: str) -> str:
+    parts = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def ticket_name(name: str) -> str:
