@@ -535,6 +535,30 @@ def test_branches_that_changed_every_file_merge_to_what_both_wrote(project: Path
     assert cli("check", "login", cwd=project).status == 0
 
 
+def test_what_git_merged_is_nobodys_edit(project: Path, cli: Cli) -> None:
+    share(project)
+    git(project, "branch", "begin")
+    for branch, old, new in (
+        ("one", '"""Log in, ', '"""Log people in, '),
+        ("two", "ATTEMPTS = 5", "TRIES = 6"),
+    ):
+        git(project, "checkout", "-q", "-b", branch, "begin")
+        code = (project / "login.py").read_text()
+        assert old in code
+        (project / "login.py").write_text(
+            f"# {branch}\n" * (branch == "one") + code.replace(old, new)
+        )
+        cli("load", "login", cwd=project)
+        git(project, "commit", "-qam", branch)
+    git(project, "merge", "-q", "-m", "merge", "one")
+    changes = cli("diff", "login", "--json", cwd=project).json["changes"]
+    assert {one["how"] for one in changes} == {"merged"}
+    for _ in range(2):
+        assert deleted(cli("load", "login", "--json", cwd=project)) == []
+        code = (project / "login.py").read_text()
+        (project / "login.py").write_text(code.replace("TRIES = 6", "ATTEMPTS = 5"))
+
+
 def deleted(reply: Ran) -> list[str]:
     return [one for one in reply.json["warnings"] if "back whose lines were deleted" in one]
 

@@ -27,8 +27,8 @@ from preread.services import Services
 
 MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
 EDITED, UNKNOWN = "edited", "published before its history was kept"
-CHECKED_OUT, RESTORED = "checked out", "restored"
-RETURNED = frozenset({CHECKED_OUT, RESTORED})  # what these bring was written earlier
+CHECKED_OUT, MERGED, RESTORED = "checked out", "merged", "restored"
+RETURNED = frozenset({CHECKED_OUT, MERGED, RESTORED})  # what these bring was written earlier
 
 
 class Event(Model):
@@ -36,8 +36,8 @@ class Event(Model):
 
     at: float = Field(description="In epoch seconds.")
     how: str = Field(
-        description="`built`, `refreshed`, …; `edited` by people; `checked out`, if git replaced "
-        "the files by those of another build."
+        description="`built`, `refreshed`, …; `edited` by people; `checked out` or `merged`, if "
+        "git replaced the files by those of another build or of two; `restored` from a backup."
     )
     builder: str = ""
     model: str = ""
@@ -236,10 +236,9 @@ def _change_since(layout: Layout, past: list[Event], found: Published, now: Fact
     changes = tuple(compare(facts_after(past), now)) if past else ()
     if not changes:
         return None
-    at = round(time.time(), 3)
-    if not found.is_as_built:
-        return Event(at=at, how=EDITED, changes=changes)
-    return Event(at=at, how=CHECKED_OUT, commit=git.head(layout.root)[:12], changes=changes)
+    how = CHECKED_OUT if found.is_as_built else MERGED if found.is_merged else EDITED
+    commit = "" if how == EDITED else git.head(layout.root)[:12]
+    return Event(at=round(time.time(), 3), how=how, commit=commit, changes=changes)
 
 
 class _Reasons:

@@ -40,6 +40,12 @@ class Published(NamedTuple):
             return False
         return self.manifest.files.keys() == self.texts.keys()
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether git merged the manifests of two builds."""
+        files = self.manifest.files if self.manifest is not None else {}
+        return bool(files) and not any(files.values())
+
 
 class Ready(Model):
     """What marks a staging folder as complete: its manifest, and digests of what it replaces."""

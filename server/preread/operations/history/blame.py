@@ -123,7 +123,7 @@ def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
     by = _builder(event.builder, event.model)
     if event.how in {fact_history.EDITED, fact_history.RESTORED}:
         by = PERSON
-    elif event.how == fact_history.CHECKED_OUT:
+    elif event.how in {fact_history.CHECKED_OUT, fact_history.MERGED}:
         by = "git"
     elif event.builder and (event.how == "refreshed" or not is_models):
         by = STATIC.name  # no model ran for a refresh, or for files that the model did not draft

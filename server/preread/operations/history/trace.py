@@ -97,7 +97,7 @@ def _concerns(entry: audit.Entry, fact: Blamed) -> bool:
 def _origins(fact: Blamed) -> Iterator[Step]:
     kinds: dict[str, Literal["edit", "memory", "commit"]] = {
         "edited": "edit", "remembered": "memory", "committed": "commit",
-        "checked out": "commit",
+        "checked out": "commit", "merged": "commit",
     }  # fmt: skip
     for one in fact.origins:
         text = f"{one.how}: {one.kind}" + (f" ({one.why})" if one.why else "")
