@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -121,6 +122,38 @@ def test_new_lines_are_as_short_as_in_a_file_that_nobody_edited() -> None:
         markdown.parse("codebase.md", "login", text)[0].facts[2].sources == draft.facts[2].sources
     )
     assert "(src/deep/b.py:9)" in text
+
+
+OPEN = "# Codebase: login\n\n## a.py\n- `one` :1\n\n## M\n- n (b.py:1)\n```\nx\n"
+
+
+@pytest.mark.parametrize("mark", ["```", "~~~", "````"])
+@pytest.mark.parametrize(
+    "old", [OPEN, OPEN.replace("- n (b.py:1)\n", ""), OPEN.replace("## M\n", "")]
+)
+def test_nothing_is_added_inside_a_fence_that_is_never_closed(old: str, mark: str) -> None:
+    old = old.replace("```", mark)
+    draft, _ = markdown.parse("codebase.md", "login", old)
+    values = Section("Values", facts(("`E = 1`", "a.py:9")))
+    more = Draft("codebase.md", "login", (*draft.sections, values))
+    text = old
+    for _ in range(3):
+        text = hand_edits.render_into(text, more, {fact_text.heading_id("codebase.md", "M")})
+        shown, _ = markdown.parse("codebase.md", "login", text)
+        assert [one.text for one in shown.facts].count("`E = 1`") == 1
+        assert len(shown.facts) == len(more.facts)
+    assert text.endswith(f"{mark}\nx\n")
+    before = replace(draft.sections[-1], items=(*draft.sections[-1].items, *values.items))
+    text = hand_edits.render_into(old, replace(draft, sections=(*draft.sections[:-1], before)))
+    assert len(markdown.parse("codebase.md", "login", text)[0].facts) == len(more.facts)
+
+
+def test_new_lines_end_like_all_others_of_the_file() -> None:
+    draft = markdown.parse("patterns.md", "login", OLD)[0]
+    more = replace(draft, sections=(*draft.sections, Section("New", facts(("it", "login.py:1")))))
+    text = hand_edits.render_into(OLD.replace("\n", "\r\n"), more)
+    assert text == hand_edits.render_into(OLD, more).replace("\n", "\r\n")
+    assert "- it (login.py:1)\r\n" in text
 
 
 def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:

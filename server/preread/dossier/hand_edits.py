@@ -26,11 +26,12 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     _move_headings(before, draft, pairs, lines)
     added = _add_items(before, draft, pairs, lines)
     _drop_empty_sections(before, lines, keep)
-    text = "\n".join(line for number in sorted(lines) for line in lines[number])
     if added:
-        rest = markdown.render(replace(draft, sections=added)).split("\n", 1)[1]
-        text = text.rstrip("\n") + "\n" + rest
-    return _with_short_paths(_with_full_paths(text, draft), old, draft)
+        _add_sections(before, markdown.render(replace(draft, sections=added)), lines)
+    text = "\n".join(line for number in sorted(lines) for line in lines[number])
+    text = _with_short_paths(_with_full_paths(text, draft), old, draft)
+    is_crlf = old.count("\r\n") == old.count("\n") > 0
+    return text.replace("\r\n", "\n").replace("\n", "\r\n") if is_crlf else text
 
 
 def _update_facts(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
@@ -54,7 +55,8 @@ def _add_items(
         new = [item for item in section.items if _is_new(item, before, matched)]
         home = _home_of(before, section, pairs)
         if home is not None:
-            end = lines[max((_last_line(item) for item in home.items), default=home.line)]
+            last = max((_last_line(item, lines) for item in home.items), default=home.line)
+            end = lines[last]
             takes_fences = _takes_fences(home, section, lines)
             for item in new:
                 if isinstance(item, Fact):
@@ -65,6 +67,21 @@ def _add_items(
         if new:
             added.append(replace(section, items=tuple(new)))
     return tuple(added)
+
+
+def _add_sections(before: Draft, rendered: str, lines: Lines) -> None:
+    """Add sections at the end, but not inside a fence that a person has not closed."""
+    new = rendered.rstrip("\n").split("\n")[1:]
+    for section in before.sections:
+        for fence in section.fences:
+            if _is_open(fence, lines):
+                lines[(section.line or fence.line) - 1] += [*new, ""]
+                return
+    last = max(lines)
+    while last > 1 and not any(map(str.strip, lines[last])):
+        lines[last] = []
+        last -= 1
+    lines[last] += [*new, ""]
 
 
 def _takes_fences(home: Section, section: Section, lines: Lines) -> bool:
@@ -164,8 +181,15 @@ def _home_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> Sect
     return None
 
 
-def _last_line(item: Fact | Fence) -> int:
-    return item.line + (len(item.lines) + 1 if isinstance(item, Fence) else 0)
+def _last_line(item: Fact | Fence, lines: Lines) -> int:
+    """The last line of an item; of a fence that is never closed, the one before it."""
+    if isinstance(item, Fact):
+        return item.line
+    return item.line - 1 if _is_open(item, lines) else item.line + len(item.lines) + 1
+
+
+def _is_open(fence: Fence, lines: Lines) -> bool:
+    return fence.line + len(fence.lines) + 1 not in lines
 
 
 def _drop_empty_sections(before: Draft, lines: Lines, keep: Container[str]) -> None:
