@@ -568,6 +568,49 @@ def test_branches_that_changed_every_file_merge_to_what_both_wrote(project: Path
     assert cli("check", "login", cwd=project).status == 0
 
 
+def test_lines_that_have_what_a_person_says_stay(project: Path, cli: Cli) -> None:
+    """The name of the symbol around a line is in it, wherever the symbol is defined."""
+    path = file_of(project)
+    edited = path.read_text().replace(
+        "`login_reset` :34; 1 test", "`login_reset` :34, mine; 1 test"
+    )
+    assert ", mine" in edited
+    mine = "- `login` asks first (login.py:14-15)\n- see `login` login.py:14, `login_again` :28\n"
+    path.write_text(f"{edited}\n## Mine\n{mine}")
+    text = path.read_text()
+    for arguments in ((), ("--force",)):
+        reply = cli("load", "login", *arguments, "--json", cwd=project).json
+        assert reply["warnings"] == []
+        assert path.read_text() == text
+    (project / "login.py").write_text("#\n" + LOGIN)
+    cli("load", "login", cwd=project)
+    moved = (
+        "- `login` asks first (login.py:15-16)",
+        "- see `login` login.py:15, `login_again` :29",
+    )
+    assert all(one in path.read_text() for one in (*moved, "`login_reset` :35, mine"))
+
+
+def test_a_persons_range_keeps_its_definition_when_a_line_in_it_changes(
+    project: Path, cli: Cli
+) -> None:
+    path, code = file_of(project), project / "login.py"
+    path.write_text(path.read_text() + "\n## Mine\n- `login` is all of it (login.py:11-18)\n")
+    cli("load", "login", cwd=project)
+    changed = LOGIN.replace('ValueError("no name', 'ValueError("still no name')
+    changed = changed.replace('LoginError("no name', 'LoginError("still no name')
+    assert changed != LOGIN
+    for above, start in (("#\n#\n", 13), ("#\n#\n#\n", 14)):
+        code.write_text(above + changed)
+        cli("load", "login", cwd=project)
+        assert f"- `login` is all of it (login.py:{start}-{start + 7})" in path.read_text()
+    code.write_text(
+        code.read_text().replace("    if not name:", "    name = name.strip()\n    if not name:")
+    )
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert "- `login` is all of it (login.py:14-22)" in path.read_text()
+
+
 def test_what_git_merged_is_nobodys_edit(project: Path, cli: Cli) -> None:
     share(project)
     git(project, "branch", "begin")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from preread.check.lookups import Answers, Lookups
 from preread.dossier import (
     anchors,
     fact_history,
@@ -19,6 +20,7 @@ from preread.dossier import (
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
+from preread.dossier.sources import Span
 from preread.layout import BY_NAME, FILES
 from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
 from preread.services import Services
@@ -101,6 +103,8 @@ class _PeoplesFacts:
     def __init__(self, services: Services, manifest: Manifest, found: SourceChanges) -> None:
         self.manifest, self.found = manifest, found
         self.relocator = Relocator(services.tree)
+        answers = Answers(())
+        self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
         self.facts: dict[str, bool] = {}
         self.new_ids: dict[str, str] = {}  # a fact's published id -> its id with current sources
         self.sought: dict[str, SpanMark] = {}
@@ -127,6 +131,7 @@ class _PeoplesFacts:
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
             found = source_tracking.find_lost(self.relocator, marks)
+        found = self._found_by_digest(fact, found, marks)
         found = self._found_by_quotes(fact, section.source, found, marks)
         now = source_tracking.updated_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
@@ -138,12 +143,33 @@ class _PeoplesFacts:
         self.facts[identity] = sources_exist or bool(fact_text.quotes(fact.text))
         return now
 
+    def _found_by_digest(
+        self, fact: Fact, found: SourceChanges, marks: Mapping[str, SpanMark]
+    ) -> SourceChanges:
+        """`found`, with the lines that a build's fact cited before a person edited the fact."""
+        moved: dict[str, str] = {}
+        for source in fact.sources:
+            ref, digest = sources.parse(source), self.manifest.spans.get(source)
+            is_lost = source in found.lost and source not in marks
+            if ref is not None and ref.kind == "lines" and digest and is_lost:
+                now = self.relocator.equal_lines(ref, digest)
+                moved |= {source: str(now)} if now is not None else {}
+        return found.with_moved(moved)
+
+    def _says(self, source: str, quotes: Iterable[str]) -> bool:
+        """Whether a source has these quotes, as the check looks them up."""
+        span = self.lookups.span(source)
+        return isinstance(span, Span) and all(
+            self.lookups.contains(quote, source, span) for quote in quotes
+        )
+
     def _found_by_quotes(
         self, fact: Fact, base: str, found: SourceChanges, marks: Mapping[str, SpanMark]
     ) -> SourceChanges:
         """`found`, with the lines that have a fact's quotes where it has lost its lines.
 
-        Also where they were never seen: the file may have changed since a person wrote the fact.
+        Also where they were never seen, unless they have the quotes: the file may have changed
+        since a person wrote the fact.
         Of a fact with several sources, only names with their lines say which has which quote.
         """
         quotes = {
@@ -155,14 +181,15 @@ class _PeoplesFacts:
             quotes[fact.sources[0]] = fact_text.quotes(fact.text)
         moved: dict[str, str] = {}
         for source, own in quotes.items():
-            ref, is_tracked = sources.parse(source), source in marks and source not in found.lost
-            if ref is None or ref.kind != "lines" or not own or is_tracked:
+            ref, is_seen = sources.parse(source), source in marks or source in found.moved
+            if ref is None or ref.kind != "lines" or not own:
+                continue
+            if source not in found.lost if is_seen else self._says(source, own):
                 continue
             now = self.relocator.quoting(ref, own, marks.get(source))
             if now is not None and now != ref:
                 moved[source] = str(now)
-        lost = moved.keys()
-        return SourceChanges({**found.moved, **moved}, found.changed - lost, found.gone - lost)
+        return found.with_moved(moved)
 
 
 def _by_lasting_id(

@@ -11,6 +11,8 @@ from preread.dossier import fact_text, sources
 from preread.models import SpanMark
 from preread.project.tree import Tree
 
+MAX_ADDED = 20  # lines that were added between the neighbours of the cited ones
+MAX_REGIONS = 100  # between equal neighbours; more say nothing
 MAX_COMMENTS = 6  # comments that were added at the ends of the cited lines
 MAX_POSITIONS = 4_000  # characters of a symbol, each of which may begin the marked text
 MAX_NEIGHBOUR = 300  # characters of a line that was joined with the marked ones
@@ -160,6 +162,33 @@ class CompactFile:
             (bisect_right(self.offsets, start), bisect_left(self.offsets, start + len(needle)))
             for start in at
         ]
+
+    def between_neighbours(self, marked: SpanMark) -> tuple[int, int] | None:
+        """The only lines in the marked symbol between the lines before and after the marked ones.
+
+        Their own text may have changed. Of several line counts, the one nearest to the marked.
+        In place of a single line, there must be a single line.
+        """
+        digests = {n: _digest([line]) for n, line in enumerate(self.lines, 1) if line}
+        numbers = [0, *digests, len(self.lines) + 1]
+        known = {0: _digest([""]), **digests, len(self.lines) + 1: _digest([""])}
+        begins = [at for at, number in enumerate(numbers) if known[number] == marked.before]
+        ends = [at for at, number in enumerate(numbers) if known[number] == marked.after]
+        most = marked.lines * 2 + MAX_ADDED
+        found = [
+            (numbers[begin + 1], numbers[end - 1])
+            for begin in begins
+            for end in ends
+            if begin + 1 < end and numbers[end] - numbers[begin] <= most
+        ]
+        if len(found) > MAX_REGIONS:
+            return None
+        if marked.lines == 1:
+            found = [one for one in found if one[0] == one[1]]
+        inside = [one for one in found if self.symbol(*one) == marked.symbol]
+        if len({start for start, _ in inside}) != 1:
+            return None
+        return min(inside, key=lambda one: abs(one[1] - one[0] + 1 - marked.lines))
 
     def _size(self, start: int, end: int) -> int:
         """Characters of these lines without added commas; 0-based, `end` is not included."""

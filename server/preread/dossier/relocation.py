@@ -83,15 +83,21 @@ class Relocator:
         return replace(ref, path=path, start=found[0], end=found[0] + height)
 
     def quoting(self, ref: Ref, quotes: Sequence[str], marked: SpanMark | None) -> Ref | None:
-        """The lines of the same file and symbol that contain all quotes, no more than were cited.
+        """The lines of the same file and symbol that contain all quotes.
 
-        The cited ones if they do; otherwise None unless each quote is there exactly once.
+        They are those between the neighbours of the cited ones, else the cited ones themselves,
+        else no more lines than were cited, with each quote exactly once; otherwise None.
         """
         path = ref.path if self.tree.exists(ref.path) else self._renames.of(ref.path)
         if not path:
             return None
         text = self._text(path)
         found = [text.quoting(quote) for quote in quotes]
+        lines = text.between_neighbours(marked) if marked is not None else None
+        if lines is not None and all(
+            any(lines[0] <= start and end <= lines[1] for start, end in one) for one in found
+        ):
+            return replace(ref, path=path, start=lines[0], end=lines[1])
         if path == ref.path and all(
             any(ref.start <= start and end <= ref.end for start, end in one) for one in found
         ):

@@ -22,6 +22,11 @@ class SourceChanges:
     def lost(self) -> frozenset[str]:
         return self.changed | self.gone
 
+    def with_moved(self, moved: Mapping[str, str]) -> "SourceChanges":
+        """The same, with sources that were found again after all."""
+        lost = moved.keys()
+        return SourceChanges({**self.moved, **moved}, self.changed - lost, self.gone - lost)
+
 
 def follow(services: Services, manifest: Manifest) -> SourceChanges:
     """Look up every source of the manifest; lines that have moved are found again."""
