@@ -611,6 +611,55 @@ def test_a_persons_range_keeps_its_definition_when_a_line_in_it_changes(
     assert "- `login` is all of it (login.py:14-22)" in path.read_text()
 
 
+def test_a_persons_facts_keep_their_order_when_their_file_is_renamed(
+    project: Path, cli: Cli
+) -> None:
+    path = file_of(project)
+    mine = (
+        "- `login` {0}:11 is where it begins\n- nothing is quoted ({0}:11-18)\n"
+        "- the whole file ({0})\n- and this test (tests/{1}::test_logout_knows_its_tokens)\n"
+    )
+    ours = mine.format("login.py", "test_login.py")
+    path.write_text(f"{path.read_text()}\n## Mine\n{ours}")
+    cli("load", "login", cwd=project)
+    assert ours in path.read_text()
+    git(project, "mv", "login.py", "entry.py")
+    git(project, "mv", "tests/test_login.py", "tests/test_entry.py")
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert reply["warnings"] == []
+    assert mine.format("entry.py", "test_entry.py") in path.read_text().replace("(entry", "(entry")
+    changes = cli("diff", "login", "--json", cwd=project).json["changes"]
+    quoted = ("is where it begins", "nothing is quoted", "the whole file", "and this test")
+    kinds = {one["kind"] for one in changes if any(text in one["text"] for text in quoted)}
+    assert kinds == {"moved"}
+
+
+def test_a_second_file_of_the_same_name_takes_no_fact_from_the_first(
+    project: Path, cli: Cli
+) -> None:
+    code = project / "src" / "deep"
+    code.mkdir(parents=True)
+    git(project, "mv", "login.py", "src/deep/login.py")
+    git(project, "commit", "-qm", "move")
+    cli("load", "login", "--force", cwd=project)
+    (project / "examples").mkdir()
+    (project / "examples" / "login.py").write_text("def demo():\n    return 1\n")
+    git(project, "add", "examples")
+    path = file_of(project)
+    mine = "## Mine\n- my note on `demo` (examples/login.py:1)\n\n"
+    assert " login.py:3" in path.read_text(), "a basename after the path of its section"
+    path.write_text(path.read_text().replace("## Values\n", f"{mine}## Values\n"))
+    for above in ("", "#\n"):
+        (code / "login.py").write_text(above + LOGIN)
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        changes = cli("diff", "login", "--json", cwd=project).json["changes"]
+        assert not [
+            one for one in changes if "ATTEMPTS = 5" in one["text"] and one["kind"] == "added"
+        ]
+    assert "- `ATTEMPTS = 5` src/deep/login.py:4" in path.read_text()
+    assert path.read_text().count("`ATTEMPTS = 5`") == 1
+
+
 def test_what_git_merged_is_nobodys_edit(project: Path, cli: Cli) -> None:
     share(project)
     git(project, "branch", "begin")

@@ -18,7 +18,7 @@ class Paths:
     ) -> None:
         self.by_basename: dict[str, dict[str, None]] = {}
         self.shared = shared  # basenames that are never written alone
-        self.lost = lost  # basename -> path, for those whose path is not in the file any more
+        self.lost = lost  # basename -> path, where the file does not say which one any more
 
     def expand(self, ref: Ref, written: str) -> Ref:
         """The full source for `written`. A path in angle brackets is always a full path."""
@@ -27,7 +27,7 @@ class Paths:
         known = self.by_basename.get(ref.path, {})  # empty for a path with folders
         if len(known) == 1 and not written.startswith("<"):
             return replace(ref, path=next(iter(known)))
-        if not known and ref.path in self.lost and not written.startswith("<"):
+        if ref.path in self.lost and not written.startswith("<"):
             ref = replace(ref, path=self.lost[ref.path])
         self.add(ref.path)
         return ref

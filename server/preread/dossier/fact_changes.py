@@ -1,17 +1,15 @@
 """What changed between two versions of a dossier: facts added, removed, moved or changed."""
 
 import difflib
-import re
 from collections.abc import Callable
 from typing import Literal
 
 from pydantic import Field
 
-from preread.dossier import sources
+from preread.dossier import fact_text, sources
 from preread.models import Model
 
 ALIKE = 0.6  # two texts on the same lines with at least this similarity are one changed fact
-_LINES = re.compile(r":\d+(?:-\d+)?")
 Kind = Literal["added", "removed", "moved", "changed"]
 
 
@@ -57,8 +55,8 @@ def compare(before: Facts, after: Facts) -> list[Change]:
 
 
 def _has_moved(was: Known, now: Known) -> bool:
-    """Whether only the lines in a fact's text differ, or its file."""
-    return _LINES.sub(":", was.text) == _LINES.sub(":", now.text)
+    """Whether only the places in a fact's text differ, or its file."""
+    return fact_text.without_places(was.text) == fact_text.without_places(now.text)
 
 
 def _has_changed(was: Known, now: Known) -> bool:

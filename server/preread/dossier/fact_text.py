@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from preread.dossier import sources
 
+PLACE = re.compile(r"(?:<[^<>]+>|[^\s`,:<>()]*+):\d+(?:-\d+)?")  # lines, perhaps with a path
 MIN_QUOTE = 4  # characters; shorter backticked texts prove nothing
 # Control characters, direction overrides, tags and lone surrogates: they change what a terminal
 # shows, or a model reads them and a person does not.
@@ -66,6 +67,11 @@ def shape(text: str) -> str:
     """A fact's words without the numbers outside backticks, which change as the code does."""
     words = re.sub(r"\d+", "0", own_words(text)).split()
     return " ".join((*words, *quotes(text))).lower()
+
+
+def without_places(text: str) -> str:
+    """A fact's text without the lines that it names, and without their paths."""
+    return PLACE.sub(":", text)
 
 
 @lru_cache(maxsize=1_000)  # a check asks several times for each fact

@@ -113,7 +113,7 @@ def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
     def is_renamed(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
         return kept.isdisjoint((one[0], other[0])) and _is_shape(one[1], other[1])
 
-    for is_same in (_same_place, _same_words, _same_shape, is_renamed):
+    for is_same in (_same_place, _same_words, _same_shape, is_renamed, _same_elsewhere):
         for heading, fact in old:
             if fact.line in found:
                 continue
@@ -135,6 +135,12 @@ def _same_words(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
 
 def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
     return one[0] == other[0] and _is_shape(one[1], other[1])
+
+
+def _same_elsewhere(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
+    """Whether two facts of a section differ only in the places that they name: a file moved."""
+    texts = [fact_text.without_places(fact.text) for _, fact in (one, other)]
+    return one[0] == other[0] and texts[0] == texts[1]
 
 
 def _is_shape(one: Fact, other: Fact) -> bool:

@@ -180,7 +180,7 @@ def parse(
     """Parse one file; returns its draft, and a problem for each line that breaks the format.
 
     In the project's knowledge, facts that were replaced or forgotten are skipped unless `retired`.
-    `lost`: the paths of basenames whose path the file does not have any more.
+    `lost`: the paths of basenames for which the file has no path any more, or several.
     """
     reader = _Reader(name, feature, text.removeprefix("\ufeff"), retired=retired, lost=lost)
     draft = reader.read()
@@ -188,7 +188,7 @@ def parse(
 
 
 def with_lost_paths(name: str, feature: str, text: str, lost: Mapping[str, str]) -> str:
-    """The text, with basenames written out whose path a person or a merge took out of the file."""
+    """The text, with basenames written out whose only path a person or a merge removed."""
     before = parse(name, feature, text)[0]
     lines = text.split("\n")
     for old, now in zip(

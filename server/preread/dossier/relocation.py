@@ -50,10 +50,7 @@ class Relocator:
         `digest` is that of the cited lines. Searches the same lines, then the rest of the file,
         then the file's new place, then the files that define the enclosing symbol.
         """
-        try:
-            is_same = sources.resolve(ref, self.tree).digest == digest
-        except SourceError:
-            is_same = False
+        is_same = self._has_digest(ref, digest)
         if marked is None:
             return ref if is_same else None
         if is_same and self._is_in_place(ref, marked):
@@ -81,6 +78,20 @@ class Relocator:
         if len(found) != 1:
             return None
         return replace(ref, path=path, start=found[0], end=found[0] + height)
+
+    def renamed(self, ref: Ref, digest: str) -> Ref | None:
+        """A whole file or a test in the file's new place, if its text is still the same."""
+        path = self._renames.of(ref.path) if ref.kind in {"path", "test"} else None
+        if not path or self.tree.exists(ref.path):
+            return None
+        now = replace(ref, path=path)
+        return now if self._has_digest(now, digest) else None
+
+    def _has_digest(self, ref: Ref, digest: str) -> bool:
+        try:
+            return sources.resolve(ref, self.tree).digest == digest
+        except SourceError:
+            return False
 
     def quoting(self, ref: Ref, quotes: Sequence[str], marked: SpanMark | None) -> Ref | None:
         """The lines of the same file and symbol that contain all quotes.

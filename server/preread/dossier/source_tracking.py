@@ -43,6 +43,9 @@ def follow(services: Services, manifest: Manifest) -> SourceChanges:
             continue
         if ref.kind != "lines":
             state = _state(services, ref, digest)
+            if state == "gone" and (now := relocator.renamed(ref, digest)) is not None:
+                moved[text] = str(now)
+                continue
             changed |= {text} if state == "changed" else set()
             gone |= {text} if state == "gone" else set()
             continue
