@@ -166,6 +166,12 @@ def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
     )
 
 
+def test_a_basename_that_became_ambiguous_is_written_out() -> None:
+    old = "# Codebase: login\n\n## src/a.py\n- `one` :1\n\n## Ours\n- two (ex/a.py:1)\n- three (a.py:3)\n"
+    text = markdown.with_lost_paths("codebase.md", "login", old, {"a.py": "src/a.py"})
+    assert text == old.replace("(a.py:3)", "(src/a.py:3)")
+
+
 def test_a_name_with_its_line_is_no_source_a_second_time() -> None:
     old = "# Codebase: login\n\n## src/a.py\n- `one` :1, `two` :2\n- `three` :3 (t.py:4)\n"
     new = old.replace(":1", ":5").replace(":3", ":7")
