@@ -666,6 +666,32 @@ def test_a_second_file_of_the_same_name_takes_no_fact_from_the_first(
     assert path.read_text().count("`ATTEMPTS = 5`") == 1
 
 
+def test_of_two_copies_that_git_merged_the_one_that_followed_its_lines_stays(
+    project: Path, cli: Cli
+) -> None:
+    path, code = file_of(project), project / "login.py"
+    mine = "\n## Mine\n- one `def login(name` (login.py:11)\n- two says nothing (login.py:26-28)\n"
+    path.write_text(path.read_text() + mine)
+    cli("load", "login", cwd=project)
+    share(project)
+    git(project, "checkout", "-q", "-b", "other")
+    path.write_text(path.read_text().replace("- one ", "- the first "))
+    cli("load", "login", cwd=project)
+    git(project, "commit", "-qam", "other")
+    git(project, "checkout", "-q", "-")
+    code.write_text("#\n" + LOGIN)
+    cli("load", "login", cwd=project)
+    git(project, "commit", "-qam", "moved")
+    git(project, "merge", "-q", "-m", "merge", "other")
+    assert path.read_text().count("- two says nothing") == 2
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert [one for one in path.read_text().split("\n") if "two says nothing" in one] == [
+        "- two says nothing (login.py:27-29)"
+    ]
+    changes = cli("diff", "login", "--json", cwd=project).json["changes"]
+    assert not [one for one in changes if one["how"] == "edited"]
+
+
 def test_what_git_merged_is_nobodys_edit(project: Path, cli: Cli) -> None:
     share(project)
     git(project, "branch", "begin")

@@ -172,9 +172,11 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
     The manifest does not list people's facts. Those whose sources it knows may be older ones.
     """
     known = {*manifest.facts}
+    if found.is_merged:
+        yield "git merged two versions of it"
     for name in found.edited:
         if manifest.files.get(name) == "":
-            yield f"git merged {name}"
+            yield f"it is not known who wrote {name}"
         facts = markdown.parse(name, manifest.feature, found.texts[name])[0].facts
         theirs = [one for one in facts if fact_text.fact_id(name, one.text) not in known]
         for fact in theirs:

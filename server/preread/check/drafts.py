@@ -240,12 +240,17 @@ def _by_gap(ids: Iterable[str], fixed: Collection[str]) -> dict[str, list[str]]:
 
 
 def _written_by_people(name: str, text: str, manifest: Manifest) -> Draft:
-    """The facts of a published file that no build wrote."""
+    """The facts of a published file that no build wrote, without duplicates.
+
+    Git's merge keeps a line of each branch: the one whose sources the manifest knows is followed.
+    """
     draft = markdown.parse(name, manifest.feature, text)[0]
-    built = set(manifest.facts)
-    sections = []
-    for section in draft.sections:
-        facts = {fact_text.fact_id(name, fact.text): fact for fact in section.facts}
-        items = tuple(fact for identity, fact in facts.items() if identity not in built)
-        sections.append(replace(section, items=items))
+    best: dict[str, Fact] = {}
+    for fact in sorted(draft.facts, key=lambda fact: manifest.spans.keys() >= {*fact.sources}):
+        best[fact_text.fact_id(name, fact.text)] = fact
+    chosen = {fact.line for id_, fact in best.items() if id_ not in {*manifest.facts}}
+    sections = [
+        replace(section, items=tuple(fact for fact in section.facts if fact.line in chosen))
+        for section in draft.sections
+    ]
     return replace(draft, sections=tuple(sections))
