@@ -111,6 +111,26 @@ def test_the_example_project_gets_its_two_frameworks_and_its_reports(
     assert set(Settings().reports) <= set(settings.reports)
 
 
+def test_a_runner_has_only_the_tests_in_the_folders_that_its_scripts_name(
+    cli: Cli, tmp_path: Path
+) -> None:
+    scripts = '"scripts": {\n"test": "npm run lint && jest test/jest"\n}'
+    write(
+        tmp_path,
+        {
+            "web/package.json": f'{{"devDependencies": {{"jest": "30"}},\n{scripts}}}\n',
+            "web/test/jest/login.spec.js": "it('a', f);\n",
+            "web/test/cart.test.js": "it('a', f);\n",
+        },
+    )
+    make_repository(tmp_path)
+    found = {one["framework"]: one["rules"] for one in cli("init", "--json").json["found"]}
+    assert found == {
+        "Jest": ["web/test/**/{feature}.spec.js"],
+        "JavaScript tests": ["web/test/**/{feature}.test.js"],
+    }
+
+
 def test_reports_that_git_ignores_are_found(cli: Cli, tmp_path: Path) -> None:
     write(
         tmp_path,

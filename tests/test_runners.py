@@ -11,6 +11,7 @@ from preread.project.runners import Target, command_for
 
 PYTEST = "def test_total():\n    assert True\n"
 VITEST = 'import { test } from "vitest";\ntest("adds", () => {});\n'
+TAPE = 'const test = require("tape");\n\ntest("adds", (t) => t.end());\n'
 PLAIN = 'test("adds", () => {});\n'
 GO = 'package cart\n\nimport "testing"\n\nfunc TestTotal(t *testing.T) {}\n'
 RUST = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n"
@@ -175,6 +176,61 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         },
         "test/a.ts",
         ("node --test --import=tsx/esm -r ./setup.js test/a.ts", "", "package.json"),
+    ),
+    "tape beside a jest for one folder": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "npm run lint && jest test/jest"\n }\n}\n',
+            "test/jest/b.spec.js": PLAIN,
+            "test/a.test.js": TAPE,
+        },
+        "test/a.test.js",
+        ("npx tape test/a.test.js", "", "test/a.test.js"),
+    ),
+    "jest in the folder that its script names": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "npm run lint && jest test/jest"\n }\n}\n',
+            "test/jest/b.spec.js": PLAIN,
+        },
+        "test/jest/b.spec.js",
+        ("npx jest test/jest/b.spec.js", "", "package.json"),
+    ),
+    "another script's runner for the files outside of a folder": (
+        {
+            "package.json": (
+                '{\n "scripts": {\n  "test": "jest --ci test/jest",\n  "unit": "mocha"\n }\n}\n'
+            ),
+            "test/jest/b.spec.js": PLAIN,
+            "test/a.test.js": PLAIN,
+        },
+        "test/a.test.js",
+        ("npx mocha test/a.test.js", "", "package.json"),
+    ),
+    "a script that calls more than the runner of other files": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "npm run all && jest test/jest"\n }\n}\n',
+            "test/jest/b.spec.js": PLAIN,
+            "test/a.test.js": PLAIN,
+        },
+        "test/a.test.js",
+        ("npm test", "", "package.json"),
+    ),
+    "a folder that is the value of a flag": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "mocha --reporter spec"\n }\n}\n',
+            "spec/b.spec.js": PLAIN,
+            "test/a.test.js": PLAIN,
+        },
+        "test/a.test.js",
+        ("npx mocha test/a.test.js", "", "package.json"),
+    ),
+    "a folder of this name in a package": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "jest src"\n }\n}\n',
+            "src/b.test.js": PLAIN,
+            "cart/src/a.test.js": PLAIN,
+        },
+        "cart/src/a.test.js",
+        ("npx jest cart/src/a.test.js", "", "package.json"),
     ),
     "an unknown script": (
         {"package.json": '{\n "scripts": {\n  "test": "./run-all.sh"\n }\n}\n', "test/a.js": PLAIN},
@@ -375,6 +431,14 @@ def test_the_condition_on_which_cmake_builds_tests_is_noted(
         (
             {"package.json": '{"scripts": {\n"test": "jest"}}\n', "a.test-d.ts": PLAIN},
             "a.test-d.ts",
+        ),
+        (
+            {
+                "package.json": '{"scripts": {\n"test": "jest test/jest"}}\n',
+                "test/jest/b.spec.js": PLAIN,
+                "test/a.test.js": PLAIN,
+            },
+            "test/a.test.js",
         ),
         ({"Cargo.toml": "[package", "tests/api.rs": RUST}, "tests/api.rs"),
         (

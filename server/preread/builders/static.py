@@ -9,7 +9,7 @@ from preread.layout import FILES, REQUIRED
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
-MAP_VERSION = "15"  # raise it when rules or their sections change, so that dossiers are rebuilt
+MAP_VERSION = "16"  # raise it when rules or their sections change, so that dossiers are rebuilt
 BEFORE = "Before you write"
 URGENT = ("failing", "reverts")  # rules whose first finding the summary links to
 TAGS = {

@@ -126,7 +126,7 @@ _OWN = re.compile(
 # arguments, without shell syntax outside single quotes.
 _RUN = re.compile(
     r"\"(?P<variables>(?:[A-Z_][A-Z0-9_]*=(?:'[^'\"]*'|[^\s\"'`;|&<>$]*) )*)"
-    r"(?:npx (?:vitest run|vp test run|playwright test|jest|mocha|ava|tap|jasmine|cypress run"
+    r"(?:npx (?:vitest run|vp test run|playwright test|jest|mocha|ava|tape?|jasmine|cypress run"
     r"|tsd|tstyche|react-scripts test)|(?:bun|deno|go) test|node --test)"
     r"(?P<arguments>(?: (?:'[^'\"]*'|[^\"'`;|&<>$\n])*)?)\""
 )

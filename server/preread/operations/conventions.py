@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preread import inputs
 from preread.project.globs import glob_pattern
+from preread.project.runners import javascript
 from preread.roles import role_of
 from preread.services import Services
 
@@ -185,7 +186,10 @@ def _folders(services: Services, framework: Framework) -> Iterator[str]:
             inner = declared[1].removeprefix("./").strip("/") if declared else ""
             yield _folder(path) + (f"{inner}/" if inner and ".." not in inner else "")
         elif name == file and mention in (services.tree.text(path) or ""):
-            yield _folder(path)
+            package = _folder(path)
+            runner = framework.name.lower()
+            named = javascript.folders_of(services.tree, package.rstrip("/"), runner)
+            yield from (f"{package}{inner}/" for inner in sorted(named)) if named else (package,)
 
 
 def _signed(services: Services, framework: Framework, paths: set[str]) -> Iterator[str]:

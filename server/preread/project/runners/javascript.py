@@ -1,7 +1,8 @@
 """JavaScript: the runner for a test file, by scripts, imports and settings."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from preread.project.runners.globs import matches, names_project_of, patterns_in
@@ -17,6 +18,7 @@ from preread.project.runners.model import (
     table,
     within,
 )
+from preread.project.tree import Tree
 
 MANIFEST = "package.json"
 SCRIPTS = {MANIFEST: "scripts", "deno.json": "tasks", "deno.jsonc": "tasks"}
@@ -56,6 +58,7 @@ TOOLS = (
     _tool("mocha", r"_?mocha(?:\.js)?", r"\.mocharc(?:\.\w+)?", "mocha"),
     _tool("ava", "ava", r"ava\.config\.\w+", "ava"),
     _tool("tap", "tap", r"\.taprc", "tap"),
+    _tool("tape", "tape", "", "tape"),
     _tool("jasmine", "jasmine", r"jasmine\.json", "jasmine"),
     _tool(
         "cypress",
@@ -87,6 +90,12 @@ ASIDE = re.compile(
 VARIABLE = re.compile(
     r"""(?<!\S)([A-Z_][A-Z0-9_]*=)(?:([\w./:=-]*)|'([^']*)'|"([^"'$`\\]*)")(?=\s)"""
 )
+# Flags without a value. A word after any other flag may be its value.
+SWITCH = re.compile(
+    r"--(?:no-.*|bail|ci|colors?|coverage|debug|detectOpenHandles|exit|forceExit|headed|parallel"
+    r"|passWithNoTests|recursive|run|runInBand|silent|sort|test|verbose|watch|watchAll)|-[biw]"
+)
+PARTS = re.compile(r"&&|\|\||;")  # between the commands of a script
 # A runner started by Node itself, whose flags it needs.
 BY_NODE = re.compile(r"(?<![\w-])(node (?:-\S+ )+\S+\.[cm]?js)\b")
 PASSED_ON = re.compile(r"(?:npm|pnpm|yarn)(?: run)?(?: -\S+)* ([\w:.-]+) -- ")
@@ -150,13 +159,17 @@ def _imported(target: Target) -> tuple[Tool, Proof] | None:
 def _proven(target: Target, folder: str) -> Iterator[Choice]:
     """The runners that a folder's scripts call, then those that it has settings for."""
     for name, text, proof in _scripts(target, folder):
-        for part in re.split(r"&&|\|\||;", text):
-            for tool in TOOLS:
-                if tool.script.search(part.strip()):
-                    yield Choice(tool, folder, proof, name, part.strip())
+        for part in PARTS.split(text):
+            yield from _calls(folder, proof, name, part.strip())
     for tool in TOOLS:
         if (path := _settings(target, folder, tool)) and "script" not in tool.run:
             yield Choice(tool, folder, Proof(path, 1, 1))
+
+
+def _calls(folder: str, proof: Proof, script: str, part: str) -> list[Choice]:
+    """The runners that a command of a script calls."""
+    tools = (tool for tool in TOOLS if tool.script.search(part))
+    return [Choice(tool, folder, proof, script, part) for tool in tools]
 
 
 def _settings(target: Target, folder: str, tool: Tool) -> str:
@@ -193,12 +206,10 @@ def _expanded(text: str, scripts: dict[str, object]) -> str:
 def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> float:
     """How well a runner fits the file; `own` is the one that the file imports."""
     inner = relative(choice.folder, target.test)
-    words = _words(choice)
-    if any(matches(word, inner) or inner.startswith(f"{word.rstrip('/')}/") for word in words):
+    if _names(choice, inner):
         return NAMED
-    files = target.tree.files
-    if any("*" in word or within(choice.folder, word) in files for word in words):
-        return UNFIT  # the script says which files it runs
+    if _names_others(target.tree, choice, inner):
+        return UNFIT
     can_run = _reads(choice.tool, inner) if own is None else own[0] is choice.tool
     if not can_run:
         return UNFIT
@@ -206,6 +217,48 @@ def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> floa
     if names_project_of(settings, inner):
         return WORKSPACE
     return _fit_by_settings(choice, settings, inner) if own is None else IMPORTED
+
+
+def _names(choice: Choice, path: str) -> bool:
+    """Whether a script's call names the file or a folder that contains it."""
+    words = _words(choice)
+    return any(matches(word, path) or path.startswith(f"{word.rstrip('/')}/") for word in words)
+
+
+def _names_others(tree: Tree, choice: Choice, path: str) -> bool:
+    """Whether a script's call says which files or folders it runs, and the file is not there.
+
+    Some runners take a folder's name as a part of any path.
+    """
+    words = _words(choice)
+    if any("*" in word or within(choice.folder, word) in tree.files for word in words):
+        return True
+    return bool(_folders(tree, choice)) and not any(place in path for place in _places(choice))
+
+
+def folders_of(tree: Tree, folder: str, runner: str) -> set[str]:
+    """The folders where a package's scripts call a runner; none if a script calls it for all."""
+    choices = _proven(Target(tree, within(folder, MANIFEST)), folder)
+    calls = (one for one in choices if one.call and one.tool.name.split()[0] == runner)
+    named = [_folders(tree, one) for one in calls]
+    return set().union(*named) if all(named) else set()
+
+
+def _folders(tree: Tree, choice: Choice) -> list[str]:
+    """The project's folders among the arguments of a call, from the folder of its script."""
+    starts = {place: f"{within(choice.folder, place)}/" for place in _places(choice)}
+    return [place for place in starts if any(p.startswith(starts[place]) for p in tree.files)]
+
+
+def _places(choice: Choice) -> list[str]:
+    """The arguments of a call that are neither flags nor perhaps the values of some."""
+    given = _given(choice)
+    values = {word for flag, word in pairwise(given) if _may_take_a_value(flag)}
+    return [word.rstrip("/") for word in _paths(word for word in given if word not in values)]
+
+
+def _may_take_a_value(word: str) -> bool:
+    return word.startswith("-") and "=" not in word and SWITCH.fullmatch(word) is None
 
 
 def _reads(tool: Tool, path: str) -> bool:
@@ -222,13 +275,23 @@ def _fit_by_settings(choice: Choice, settings: list[str], inner: str) -> float:
     return USUAL if choice.script == "test" else PRESENT
 
 
+def _given(choice: Choice) -> list[str]:
+    """The words of a call after the runner's name."""
+    called = choice.tool.script.search(choice.call)
+    return choice.call[called.end() :].split() if called else []
+
+
 def _words(choice: Choice) -> list[str]:
     """The arguments of a call that are no flags, as paths from the folder."""
-    called = choice.tool.script.search(choice.call)
-    given = choice.call[called.end() :].split() if called else []
-    words = (word.strip("\"'").removeprefix("./") for word in given if not word.startswith("-"))
     settings = choice.tool.settings
-    return [one for one in words if one and not settings.fullmatch(one.rpartition("/")[2])]
+    words = _paths(_given(choice))
+    return [one for one in words if not settings.fullmatch(one.rpartition("/")[2])]
+
+
+def _paths(words: Iterable[str]) -> list[str]:
+    """The words that are no flags, without quotes."""
+    plain = (word.strip("\"'").removeprefix("./") for word in words if not word.startswith("-"))
+    return [word for word in plain if word]
 
 
 def _flags(target: Target, choice: Choice) -> str:
@@ -265,7 +328,15 @@ def _variables(call: str) -> str:
 
 def _any_script(target: Target) -> Command | None:
     for folder in folders(target.test):
-        for name, _, proof in _scripts(target, folder):
-            if name == "test" and proof.path.endswith(MANIFEST):
+        for name, text, proof in _scripts(target, folder):
+            is_test = name == "test" and proof.path.endswith(MANIFEST)
+            if is_test and not _runs_only_others(target, folder, proof, text):
                 return Command("npm", "npm test", proof, folder, is_general=True)
     return None
+
+
+def _runs_only_others(target: Target, folder: str, proof: Proof, script: str) -> bool:
+    """Whether a script is nothing but calls of runners that name other files."""
+    inner = relative(folder, target.test)
+    calls = [_calls(folder, proof, "test", part.strip()) for part in PARTS.split(script)]
+    return all(own and _names_others(target.tree, own[0], inner) for own in calls)
