@@ -14,7 +14,7 @@ from _evidence_project import CALM, check, commit, draft, request, services, wri
 from preread import check as checks
 from preread import publish
 from preread.builds import pipeline
-from preread.dossier import fact_text, markdown, published, wrong_marks
+from preread.dossier import fact_text, markdown, named_files, published, wrong_marks
 from preread.dossier.source_tracking import SourceChanges
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
@@ -858,6 +858,52 @@ def test_facts_that_repeat_a_long_path_use_up_the_budget(tmp_path: Path) -> None
     )
     size = sum(fact_text.tokens(markdown.render(one)) for one in checked.drafts)
     assert 780 <= size <= 800
+
+
+def naming(text: str, *numbers: int) -> Draft:
+    """Sections of the first ten files, and a fact that only names some files."""
+    own = (
+        Section(deep(n), (Fact(f"fact {n} " + "word " * 12, (f"{deep(n)}:1",)),), deep(n))
+        for n in range(10)
+    )
+    named = Section("More files", (Fact(text, tuple(map(deep, numbers))),))
+    return Draft("codebase.md", "login", (*own, named))
+
+
+@pytest.mark.parametrize("text", [named_files.likely("files"), named_files.less_likely("files")])
+def test_files_with_a_section_are_not_also_named(many: Path, text: str) -> None:
+    checked = check(many, [naming(text, 7, 8, 9, 20)], budget=True, max_tokens=20_000)
+    (named,) = [one for one in checked.verdicts if one.fact.text == text]
+    assert named.fact.sources == (deep(20),)
+    assert checked.drafts[0].sections[-1].facts == (named.fact,)
+    assert {deep(n) for n in (7, 8, 9)}.isdisjoint(checked.spans)
+
+
+def test_a_fact_whose_files_all_have_a_section_is_left_out_but_not_cut(many: Path) -> None:
+    checked = check(
+        many, [naming(named_files.likely("files"), 7, 8)], budget=True, max_tokens=20_000
+    )
+    assert [one.heading for one in checked.drafts[0].sections] == [deep(n) for n in range(10)]
+    assert (len(checked.verdicts), checked.cut, checked.problems) == (10, 0, ())
+
+
+def test_files_whose_sections_are_cut_are_named(many: Path) -> None:
+    text = named_files.likely("files")
+    draft_ = naming(text, 7, 8, 9)
+    ranks = {fact.text: 0.9 - n / 100 for n, fact in enumerate(draft_.facts)} | {text: 1.0}
+    own = services(many, max_tokens=300)
+    checked = checks.check(own, "login", [draft_], budget=True, ranks=ranks)
+    headings = {one.heading for one in checked.drafts[0].sections}
+    assert {deep(0), "More files"} <= headings
+    assert deep(9) not in headings
+    (named,) = [one.fact for one in checked.verdicts if one.fact.text == text]
+    assert {*named.sources} == {deep(n) for n in (7, 8, 9)} - headings
+
+
+def test_other_facts_may_cite_files_that_have_a_section(many: Path) -> None:
+    drafts = [naming("the files of the till", 7, 8)]
+    checked = check(many, drafts, budget=True, max_tokens=20_000)
+    assert [one.facts for one in checked.drafts] == [one.facts for one in drafts]
 
 
 def test_a_dossier_within_the_budget_is_unchanged(root: Path) -> None:

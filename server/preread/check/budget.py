@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from preread.dossier import anchors, basenames, fact_text, markdown, sources
+from preread.dossier import anchors, basenames, fact_text, markdown, named_files, sources
 from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Fact, Fence, Section, Verdict
 from preread.services import Services
@@ -94,9 +94,12 @@ def fit(
             key: one for key, one in candidates.items() if key in kept or key not in taken
         }
     fitted = _with(drafts, kept)
-    left = {(draft.name, fact.text) for draft, _, fact in markdown.all_facts(fitted)}
-    remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
-    return fitted, remaining, [v for v in verdicts if (v.file, v.fact.text) not in left]
+    left = {(draft.name, fact.text): fact for draft, _, fact in markdown.all_facts(fitted)}
+    remaining = [
+        replace(v, fact=left[key]) for v in verdicts if (key := (v.file, v.fact.text)) in left
+    ]
+    had_room = {(drafts[key[0]].name, one.item.text) for key, one in kept.items()}
+    return fitted, remaining, [v for v in verdicts if (v.file, v.fact.text) not in had_room]
 
 
 def _taken(
@@ -226,4 +229,5 @@ def _only(draft: Draft, number: int, kept: Collection[Key]) -> Draft:
         )
         for s, section in enumerate(draft.sections)
     ]
-    return replace(draft, sections=tuple(section for section in sections if section.items))
+    filled = tuple(section for section in sections if section.items)
+    return named_files.without_repeats(replace(draft, sections=filled))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from preread.dossier import anchors
+from preread.dossier import anchors, named_files
 from preread.dossier.anchors import ANCHOR
 from preread.dossier.fact_text import MIN_QUOTE, code
 from preread.dossier.sources import Ref
@@ -63,9 +63,9 @@ def only_named(kind: str, paths: Sequence[str]) -> Iterator[Found]:
     """Files of which only the path is said, in two facts: the budget may only have room for one."""
     likely, others = (tuple(map(file_source, p)) for p in (paths[:LIKELY], paths[LIKELY:]))
     if likely:
-        yield Found(f"more {kind}, the likeliest first", likely, 0.75)
+        yield Found(named_files.likely(kind), likely, 0.75)
     if others:
-        yield Found(f"less likely {kind}", others, 0.2)
+        yield Found(named_files.less_likely(kind), others, 0.2)
 
 
 def is_provable(text: str) -> bool:

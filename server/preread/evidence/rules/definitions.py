@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from preread.dossier import named_files
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.callees import (
@@ -60,7 +61,7 @@ def find(view: View) -> Iterator[Found]:
             yield Found(_outline(tier), (), 0.0, file.path)
     rest = [file for file in view.sources if file not in view.code[:MAX_FILES]]
     further = (*rest, *view.further["files"])
-    yield from quoting.only_named("files", view.worth_naming(further))
+    yield from quoting.only_named(named_files.CODE, view.worth_naming(further))
 
 
 def _tiers(view: View, own: Sequence[Definition]) -> tuple[list[Tier], list[Tier]]:

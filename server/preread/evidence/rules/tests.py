@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from preread.dossier import named_files
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView, Test
@@ -37,7 +38,7 @@ def find(view: View) -> Iterator[Found]:
         ranked_below = (*named, *view.further["tests"])
         # What has neither tests nor helpers is a mere input of some.
         further = [one for one in ranked_below if one.outline.tests or one.outline.symbols]
-        yield from quoting.only_named("test files", view.worth_naming(further))
+        yield from quoting.only_named(named_files.TESTS, view.worth_naming(further))
 
 
 def _of_file(
