@@ -249,6 +249,23 @@ def test_a_published_dossier_keeps_to_its_budget(
     assert (run.stats.cut > 0) is (max_tokens < 100_000)
 
 
+@pytest.mark.parametrize(("max_tokens", "sections"), [(600, 1), (1000, 3), (20_000, 3)])
+def test_a_likely_test_file_is_named_once_with_its_tests_or_without(
+    tmp_path: Path, max_tokens: int, sections: int
+) -> None:
+    def tests(*names: str) -> str:
+        calls = (f"def test_{name}():\n    assert login({name!r})\n" for name in names)
+        return "from src.login import login\n\n\n" + "\n\n".join(calls)
+
+    names = ("colour", "paint", "frame", "canvas", "brush")
+    files = {f"tests/test_{name}.py": tests(name) for name in names}
+    files["tests/test_login.py"] = tests(*(f"login_of_somebody_{n}" for n in range(70)))
+    root = write(tmp_path, files | {"src/login.py": "def login(name):\n    return name\n"})
+    told = build(root, "login", max_tokens=max_tokens)["existing-tests.md"]
+    assert {path: told.count(path) for path in files} == dict.fromkeys(files, 1)
+    assert told.count("## tests/") == sections
+
+
 @pytest.mark.parametrize("max_tokens", [600, 1500])
 def test_a_refresh_chooses_what_the_build_chose(shop: Path, max_tokens: int) -> None:
     texts = build(shop, "checkout", max_tokens=max_tokens)

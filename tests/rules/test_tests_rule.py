@@ -211,7 +211,22 @@ def test_after_three_files_those_with_tests_of_other_subjects_are_only_named(
     *detailed, named = own(write_tests(tmp_path, related | others), "tests")
     assert {one.section for one in detailed} == {f"tests/{name}.py" for name in related}
     assert (named.section, named.text) == ("More files", "more test files, the likeliest first")
-    assert set(named.sources) == {f"tests/{name}.py" for name in others}
+    assert set(named.sources[-2:]) == {f"tests/{name}.py" for name in others}
+
+
+def test_files_whose_tests_the_budget_may_cut_are_named_and_listed(tmp_path: Path) -> None:
+    many = functions(*(f"test_login_{n}" for n in range(60)))
+    others = {
+        f"test_{name}": "from src.login import login\n\n\n"
+        + functions(f"test_{name}", body="login(1)")
+        for name in ("colour", "paint")
+    }
+    *detailed, named = own(write_tests(tmp_path, {"test_login": many} | others), "tests")
+    paths = {f"tests/{name}.py" for name in others}
+    assert {one.section for one in detailed} == {"tests/test_login.py"} | paths
+    assert (named.text, {*named.sources}) == ("more test files, the likeliest first", paths)
+    doubtful = [one.score for one in detailed if one.section in paths]
+    assert max(doubtful) < named.score < detailed[0].score
 
 
 def test_groups_with_the_name_of_a_module_or_method_are_listed(tmp_path: Path) -> None:

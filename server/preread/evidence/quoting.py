@@ -59,11 +59,16 @@ def file_source(path: str) -> str:
     return str(Ref("path", path))
 
 
-def only_named(kind: str, paths: Sequence[str]) -> Iterator[Found]:
-    """Files of which only the path is said, in two facts: the budget may only have room for one."""
-    likely, others = (tuple(map(file_source, p)) for p in (paths[:LIKELY], paths[LIKELY:]))
+def only_named(
+    kind: str, paths: Sequence[str], most: int = LIKELY, score: float = 0.75
+) -> Iterator[Found]:
+    """Files of which only the path is said, in two facts: the budget may only have room for one.
+
+    At most so many are in the first fact, which has this score.
+    """
+    likely, others = (tuple(map(file_source, p)) for p in (paths[:most], paths[most:]))
     if likely:
-        yield Found(named_files.likely(kind), likely, 0.75)
+        yield Found(named_files.likely(kind), likely, score)
     if others:
         yield Found(named_files.less_likely(kind), others, 0.2)
 

@@ -8,6 +8,7 @@ from preread.dossier import named_files
 from preread.dossier.fact_text import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView, Test
+from preread.evidence.quoting import LIKELY
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 
@@ -15,30 +16,40 @@ MAX_FILES = 10
 TIER = 8  # tests in one line
 TIERS_OF_FILE = 10
 UNRELATED, MAX_UNRELATED = 0.2, 1  # of the best test's score; lines of tests that have less
+NAMED = 0.9  # score of the fact that only names files: only the best tests rank before it
 FIRST_FILES = 3  # whose tests are listed even if none is related; of others the path says enough
 SHARED = 3  # tests that call one helper, for it to name their group
 
 
 def find(view: View) -> Iterator[Found]:
-    """The tests of each ranked test file; those with the request's words come first."""
+    """The tests of each ranked test file; those with the request's words come first.
+
+    The budget may cut the tests of a file. If none of them ranks before the fact that only names
+    files, that fact names it, too.
+    """
     floor = UNRELATED * view.best_case_score
-    named, mains = list[FileView](), frozenset(view.main_cases)
+    named, doubtful, mains = list[FileView](), list[str](), frozenset(view.main_cases)
     main = [] if view.thin else view.test_files
     ranked = dict.fromkeys((*main, *view.tests, *(one.file for one in view.cases)))
     for rank, file in enumerate(ranked):
         own = [one for one in view.cases if one.file is file and _is_quotable(one)]
         is_related = bool(own) and own[0].score >= floor
+        shown = list[Found]()
         if rank < FIRST_FILES or (rank < MAX_FILES and is_related):
             own = own[:2] if view.thin else own
             related = [one for one in own if one.score >= floor or one in mains]
-            yield from _of_file(file, rank, own, related, floor)
-        else:
+            shown = list(_of_file(file, rank, own, related, floor))
+        yield from shown
+        if not shown:
             named.append(file)
+        elif all(one.score < NAMED for one in shown):
+            doubtful.append(file.path)
     if not view.thin:
         ranked_below = (*named, *view.further["tests"])
         # What has neither tests nor helpers is a mere input of some.
         further = [one for one in ranked_below if one.outline.tests or one.outline.symbols]
-        yield from quoting.only_named(named_files.TESTS, view.worth_naming(further))
+        paths = (*doubtful, *view.worth_naming(further))
+        yield from quoting.only_named(named_files.TESTS, paths, len(doubtful) + LIKELY, NAMED)
 
 
 def _of_file(
