@@ -93,7 +93,7 @@ _SUPPORT_FILE = re.compile(
 _CONFIG_FILE = re.compile(
     r"^\..*rc(\.\w+)?$|\.config\.[cm]?[jt]sx?$|\.config\.\w+\.[cm]?[jt]s$|^(dockerfile|makefile"
     r"|justfile|procfile|jenkinsfile)\b"
-    r"|\.(toml|ya?ml|ini|cfg|conf|properties|env|editorconfig|gradle|tf|hcl|cmake|mk)$|^\.env"
+    r"|\.(toml|ya?ml|ini|cfg|conf|properties|env|editorconfig|tf|hcl|cmake|mk)$|^\.env"
     r"|^\.git\w+$|^\.\w+ignore$"
     r"|^(package|tsconfig|turbo|nx|lerna|composer|angular|deno|jsconfig|vercel"
     r"|biome)(\.[\w.\-]+)?\.jsonc?$|^go\.(mod|work)$|^setup\.py$"
@@ -102,9 +102,10 @@ _CONFIG_FILE = re.compile(
     re.IGNORECASE,
 )
 _DOCS = re.compile(r"(?:^|/)docs?/", re.IGNORECASE)  # with HTML that a tool wrote
-# `vitest.config.e2e.ts` is named like a test.
-_RUNNER_CONFIG = re.compile(
+# `vitest.config.e2e.ts` is named like a test; Gradle's scripts may be in folders of tests.
+_TOOL_CONFIG = re.compile(
     r"^(vitest|vite|jest|playwright|cypress|wdio|karma|detox|nightwatch)\.conf(ig)?\."
+    r"|\.gradle(\.kts)?$"
 )
 _DOC_FILE = re.compile(
     r"\.(md|mdx|markdown|rst|adoc|asciidoc|org|pdf|docx?|odt|tex)$"
@@ -160,7 +161,7 @@ def own_role(path: str) -> Role:
     is_html = language is not None and language.name == "HTML"
     if (_DOC_FILE.search(name) and (not is_code or is_html)) or (is_html and _DOCS.search(path)):
         return "doc"
-    if _RUNNER_CONFIG.search(name):
+    if _TOOL_CONFIG.search(name):
         return "config"
     if (is_code and _TEST_FILE.search(name)) or _is_test_class(path, name):
         return "test"
