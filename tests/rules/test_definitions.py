@@ -235,6 +235,31 @@ def test_of_many_calls_those_with_the_requests_words_are_told_in_their_order(
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "code", "keyword"),
+    [
+        ("a.go", "package a\n\ntype LoginPool struct {\n\tsize int\n}\n", "struct"),
+        ("a.go", "package a\n\ntype LoginPool[T any] interface {\n\tPay() T\n}\n", "interface"),
+        ("a.go", "package a\n\ntype (\n\tLoginPool struct{ size int }\n)\n", "struct"),
+        ("a.rs", "pub struct LoginPool<T> {\n    size: T,\n}\n", "struct"),
+        ("a.rs", "pub trait LoginPool: Send {\n    fn pay(&self);\n}\n", "trait"),
+        ("a.swift", "public protocol LoginPool {\n  func pay()\n}\n", "protocol"),
+        ("a.cs", "public record LoginPool(int Size);\n", "record"),
+        ("a.hpp", "template <class T> struct LoginPool {\n  T size;\n};\n", "struct"),
+        ("a.rb", "module LoginPool\n  def self.pay\n    1\n  end\nend\n", "module"),
+        ("a.ts", "export interface LoginPool {\n  pay(): void;\n}\n", "interface"),
+        ("a.kt", "data class LoginPool(val size: Int) {\n  fun pay() = 1\n}\n", "class"),
+        ("a.py", "class LoginPool(Struct):\n    size = 1\n", "class"),
+    ],
+)
+def test_a_class_is_called_what_its_language_calls_it(
+    path: str, code: str, keyword: str, tmp_path: Path
+) -> None:
+    test = "def test_pool():\n    assert 'LoginPool'\n"
+    root = write(tmp_path, {f"src/{path}": code, "tests/test_pool.py": test})
+    assert f"{keyword} `LoginPool`; 1 test names it" in texts(root, "definitions")
+
+
 def test_a_class_is_told_with_its_constructor_and_who_makes_it(tmp_path: Path) -> None:
     code = "class LoginTask {\n  LoginTask(String name, int count) {\n    run();\n  }\n}\n"
     use = "class Pool {\n  void start() {\n    go(new LoginTask(name, 1));\n  }\n}\n"

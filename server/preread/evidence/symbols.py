@@ -1,5 +1,6 @@
 """Which symbols of an outline are definitions of their own, as a map names them."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -8,6 +9,11 @@ from preread.syntax import Outline, Symbol
 LONG = 100  # lines: what such a function is made of is listed, as of a composable or a plugin
 WRAPPED = 0.8  # of a type's lines: if one inner type has as many, the outer is its namespace
 FUNCTIONS = frozenset({"function", "method", "component"})
+CLASSES = frozenset({"class", "interface"})  # kinds of what has members, whatever a language says
+KEYWORD = re.compile(
+    r"(?<!\w)(?:def)?(class|module|struct|interface|trait|protocol|record|union|actor|object|extension)"
+    r"(?!\w)"
+)
 
 
 def defined(outline: Outline) -> list[Symbol]:
@@ -34,6 +40,18 @@ def defined(outline: Outline) -> list[Symbol]:
 def path_of(symbol: Symbol) -> str:
     """The name of a symbol behind the names of what it is defined in."""
     return f"{symbol.container}.{symbol.name}" if symbol.container else symbol.name
+
+
+def keyword(symbol: Symbol) -> str:
+    """What a definition among `CLASSES` is by its signature, like "struct"; or else "type".
+
+    Go says it after the name.
+    """
+    named = re.search(rf"(?<!\w){re.escape(symbol.name)}(?!\w)", symbol.signature)
+    start = named.start() if named else len(symbol.signature)
+    before, after = symbol.signature[:start], symbol.signature[start:]
+    found = KEYWORD.findall(before) or KEYWORD.findall(after)
+    return found[-1] if found else "type"
 
 
 def is_constructor(symbol: Symbol, others: Iterable[Symbol]) -> bool:

@@ -19,7 +19,7 @@ from preread.evidence.callees import (
 )
 from preread.evidence.files import Definition, FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.symbols import FUNCTIONS, is_constructor, path_of
+from preread.evidence.symbols import CLASSES, FUNCTIONS, is_constructor, keyword, path_of
 from preread.evidence.view import View
 from preread.evidence.whole_tests import whole_test_at
 from preread.syntax import Call, Symbol, enclosing
@@ -101,7 +101,7 @@ def _outline(tier: Tier) -> str:
 
 def _detail(view: View, one: Definition) -> str:
     """The details of a definition besides its name and line; may be empty."""
-    kind = "class " if one.symbol.kind in {"class", "interface"} else ""
+    kind = f"{keyword(one.symbol)} " if one.symbol.kind in CLASSES else ""
     is_alone = one.symbol.container == PurePosixPath(one.file.path).stem  # the heading says it
     name = code(one.symbol.name if is_alone or not _is_quotable(one) else one.full_name)
     parts = [given] if (given := _parameters(one.file, _constructor(one) or one.symbol)) else []
