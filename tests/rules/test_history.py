@@ -37,6 +37,25 @@ def test_commits_are_told_newest_first_with_their_files(tmp_path: Path) -> None:
     ]
 
 
+def test_of_a_commit_test_files_are_counted_and_not_their_tests(tmp_path: Path) -> None:
+    start(tmp_path)
+    first, second = (CODE + "# b\n", CODE + "# c\n")
+    three = TEST + "".join(f"\n\ndef test_login_{n}():\n    pass\n" for n in "abc")
+    change(tmp_path, "Fix login of nobody", "2025-03-01", login=first, tests__test_user=three)
+    change(
+        tmp_path,
+        "Fix login of all",
+        "2025-04-01",
+        login=second,
+        tests__test_login=three,
+        tests__test_user=TEST,
+    )
+    assert told(tmp_path) == [
+        "2025-04 `Fix login of all`: login.py, 2 test files",
+        "2025-03 `Fix login of nobody`: login.py, 1 test file",
+    ]
+
+
 def test_commits_about_something_else_and_version_bumps_are_left_out(tmp_path: Path) -> None:
     start(tmp_path)
     change(tmp_path, "Mix the colours anew", "2025-03-01", paint="RED = 2\n")

@@ -81,7 +81,7 @@ def is_tested(commit: Commit) -> bool:
 
 
 def files(commit: Commit) -> str:
-    """What a commit changed: sources by name, the number of tests, and whether documents."""
+    """What a commit changed: sources by name, the number of test files, and whether documents."""
     roles = [(path, role_of(path)) for path in commit.files]
     sources = [path for path, role in roles if role == "source"]
     tests = [path for path, role in roles if role in {"test", "support"}]
@@ -98,9 +98,9 @@ def files(commit: Commit) -> str:
 
 def _tests(sources: Sequence[str], tests: Sequence[str]) -> str:
     if len(tests) > 1:
-        return f"{len(tests)} tests"
+        return f"{len(tests)} test files"
     stems = [path.rpartition("/")[2].partition(".")[0].lower() for path in (*sources, *tests)]
-    return "its test" if len(stems) == 2 and stems[0] in stems[1] else "1 test"
+    return "its test" if len(stems) == 2 and stems[0] in stems[1] else "1 test file"
 
 
 def follows(later: Commit, earlier: Commit) -> bool:
