@@ -229,6 +229,37 @@ def test_lines_that_have_moved_are_not_changed(cli: Cli, root: Path) -> None:
     assert "moved" in how.values()
 
 
+def test_a_function_in_another_file_has_moved_and_a_renamed_test_is_gone(
+    cli: Cli, root: Path
+) -> None:
+    path = Layout(root).dossier("login") / "codebase.md"
+    (root / "tests").mkdir()
+    test = root / "tests" / "test_login.py"
+    test.write_text("def test_token():\n    assert True\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "a test")
+    ours = "- by test (tests/test_login.py::test_token)\n- the file (tests/test_login.py)\n"
+    path.write_text(f"{path.read_text()}\n## Ours\n{ours}")
+    assert cli("load", "login", cwd=root).status == 0
+
+    def how(words: str) -> str:
+        facts = cli("impact", "--json", cwd=root).json["facts"]
+        return next(one["how"] for one in facts if words in one["text"])
+
+    code = root / "src" / "login.py"
+    begin = CODE.index("def make_token")
+    end = CODE.index("def drop_token")
+    code.write_text(CODE[:begin] + CODE[end:])
+    (root / "src" / "tokens.py").write_text(f'"""More."""\n\n\n{CODE[begin:end].rstrip()}\n')
+    assert how("`make_token` (user)") == "moved"
+    test.write_text("def test_a_token():\n    assert True\n")
+    assert (how("by test"), how("the file")) == ("gone", "cites")
+    git(root, "mv", "tests/test_login.py", "tests/test_tokens.py")
+    assert how("the file") == "gone"
+    (root / "tests" / "test_tokens.py").write_text("def test_token():\n    assert True\n")
+    assert (how("by test"), how("the file")) == ("moved", "moved")
+
+
 def test_a_path_is_understood_however_it_is_written(cli: Cli, root: Path) -> None:
     said = cli("impact", "src/login.py", "--json", cwd=root).json["facts"]
     assert said

@@ -1,7 +1,8 @@
 """`impact`: the facts that a change to some files affects, or the changes that git shows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from preread.dossier import fact_text, published, relocation, sources
 from preread.dossier.relocation import Relocator
-from preread.dossier.sources import Ref
+from preread.dossier.sources import Ref, SourceError
 from preread.errors import PrereadError, Unreadable
 from preread.infra.subprocesses import Done
 from preread.models import Manifest, Model
@@ -21,6 +22,7 @@ from preread.project.tree import Tree
 from preread.services import Services
 
 HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+MIN_MOVED = 2  # lines after the first; fewer may be equal by chance in another file
 NO_COMMIT = b"bad revision"  # what git says about an unknown commit
 NAME_THEM = "name the files, like `preread impact src/a.py`."
 # These override the repository's `diff.noprefix` and `diff.mnemonicPrefix`.
@@ -215,10 +217,10 @@ def _touched(
     if ref is None or not (paths := _paths(ref, changed)):
         return None
     if ref.kind != "lines":
-        return "cites"
+        return _touched_as_a_whole(services, relocator, ref, digest)
     mark = manifest.marks.get(source)
     if mark is None:
-        now = relocator.equal_lines(ref, digest)
+        now = _equal_lines(relocator, ref, digest, changed)
     else:
         now = relocator.relocate(ref, digest, mark)
     if now is None:
@@ -229,6 +231,26 @@ def _touched(
     ranges = changed[paths[0]]
     is_inside = ranges is not None and any(a <= ref.end and ref.start <= b for a, b in ranges)
     return "in the change" if is_inside else "cites"
+
+
+def _touched_as_a_whole(services: Services, relocator: Relocator, ref: Ref, digest: str) -> How:
+    """What the change does to a source that is a file, a test or the absence of a text."""
+    try:
+        is_same = sources.resolve(ref, services.tree).digest == digest
+    except SourceError:
+        return "gone" if relocator.renamed(ref, digest) is None else "moved"
+    return "cites" if is_same or ref.kind != "test" else "changed"
+
+
+def _equal_lines(relocator: Relocator, ref: Ref, digest: str, changed: Iterable[str]) -> Ref | None:
+    """The cited lines in their file, or, if there are several, in another changed file."""
+    suffix = ref.path.rpartition(".")[2]
+    others = [path for path in changed if path != ref.path and path.endswith(f".{suffix}")]
+    for path in (ref.path, *(others if ref.end - ref.start >= MIN_MOVED else ())):
+        now = relocator.equal_lines(replace(ref, path=path), digest)
+        if now is not None:
+            return now
+    return None
 
 
 def _paths(ref: Ref, changed: dict[str, Ranges]) -> list[str]:
