@@ -487,7 +487,8 @@ def test_a_fence_that_a_person_added_survives_every_build(project: Path, cli: Cl
         (project / "login.py").write_text(text)
         for arguments in ((), ("--force",)):
             cli("load", "login", *arguments, cwd=project)
-            assert path.read_text().endswith(f"\n\n{mine}")
+            now = mine.replace(":3", ":4") if text != LOGIN else mine  # its source follows
+            assert path.read_text().endswith(f"\n\n{now}")
 
 
 def test_a_basename_is_understood_after_the_line_with_its_path_was_taken_out(
@@ -690,6 +691,22 @@ def test_of_two_copies_that_git_merged_the_one_that_followed_its_lines_stays(
     ]
     changes = cli("diff", "login", "--json", cwd=project).json["changes"]
     assert not [one for one in changes if one["how"] == "edited"]
+
+
+def test_a_persons_example_follows_its_code(project: Path, cli: Cli) -> None:
+    path, code = file_of(project), project / "login.py"
+    example = "\n".join(LOGIN.split("\n")[25:28])
+    mine = f"## Mine\nSource: {{}}\n```python\n{example}\n```\n"
+    path.write_text(f"{path.read_text()}\n{mine.format('login.py:26-28')}")
+    for above, place in (("#\n", "login.py:27-29"), ("#\n#\n", "login.py:28-30")):
+        code.write_text(above + LOGIN)
+        cli("load", "login", cwd=project)
+        assert mine.format(place) in path.read_text()
+        assert cli("check", "login", cwd=project).status == 0
+    git(project, "mv", "login.py", "entry.py")
+    cli("load", "login", cwd=project)
+    assert mine.format("entry.py:28-30") in path.read_text()
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
 
 
 def test_what_git_merged_is_nobodys_edit(project: Path, cli: Cli) -> None:

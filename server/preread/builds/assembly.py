@@ -10,7 +10,7 @@ from preread.builders import static
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
 from preread.check.budget import DRAFTED, PUBLISHED
-from preread.dossier import fact_text, hand_edits, markdown, sources
+from preread.dossier import fact_text, hand_edits, markdown, peoples_fences, sources
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fact, Fault, Fence, Outcome, Problem, SpanMark
@@ -34,6 +34,7 @@ class Assembled:
     # Ids of the facts that builds wrote, in order: those that no builder finds again are dropped.
     own_facts: tuple[str, ...]
     model_contributed: bool  # whether any draft of the model passed the check
+    spans: dict[str, str]  # digests of the cited lines
     marks: dict[str, SpanMark]
     replaced: dict[str, str]  # ids of facts -> ids of a person's versions of them
     sought: dict[str, SpanMark]  # the content of the lines that unverified facts cited
@@ -83,7 +84,8 @@ def assemble(
     by_hand = _by_hand(plan)
     fences, headings = _fences(checked.drafts), _headings(checked.drafts)
     of_people = _fences_of_people(plan, fences) | _headings_of_people(plan, headings)
-    texts = _texts(plan, checked.drafts, by_hand, of_people)
+    old, of_fences = _with_followed_fences(services, plan, by_hand, of_people)
+    texts = _texts(plan, checked.drafts, old, of_people)
     own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
     written = {draft.name for draft in checked.drafts if draft.facts}
     return Assembled(
@@ -94,7 +96,8 @@ def assemble(
         fault=fault,
         own_facts=own_facts,
         model_contributed=bool(valid),
-        marks=_marks(services, chosen, own_facts, checked),
+        spans=checked.spans | of_fences,
+        marks=_marks(services, chosen, own_facts, checked, of_fences),
         replaced=people.replaced,
         sought=_still_unverified(people.sought, checked),
         by_hand=tuple(name for name in by_hand if name in texts),
@@ -237,9 +240,13 @@ def _shape(text: str) -> str:
 
 
 def _marks(
-    services: Services, chosen: Iterable[str], own_facts: Iterable[str], checked: Checked
+    services: Services,
+    chosen: Iterable[str],
+    own_facts: Iterable[str],
+    checked: Checked,
+    of_fences: Iterable[str],
 ) -> dict[str, SpanMark]:
-    """The content of the lines that a model's or a person's facts cite, to find them again."""
+    """The content of the lines that a model or a person cites, to find them again."""
     relocator, own = Relocator(services.tree), set(own_facts)
     cited = {
         source
@@ -248,7 +255,11 @@ def _marks(
         for source in (*fact.sources, section.source)
         if source in checked.spans
     }
-    refs = {source: ref for source in sorted(cited) if (ref := sources.parse(source)) is not None}
+    refs = {
+        source: ref
+        for source in sorted({*cited, *of_fences})
+        if (ref := sources.parse(source)) is not None
+    }
     found = {source: relocator.mark(ref) for source, ref in refs.items()}
     return {source: mark for source, mark in found.items() if mark is not None}
 
@@ -314,19 +325,34 @@ def _fences(drafts: Iterable[Draft]) -> set[str]:
     }
 
 
+def _with_followed_fences(
+    services: Services, plan: Plan, by_hand: Iterable[str], of_people: Collection[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The edited files with current sources of people's fences, and those sources' digests."""
+    texts: dict[str, str] = {}
+    spans: dict[str, str] = {}
+    relocator, old = Relocator(services.tree), plan.published.texts if plan.published else {}
+    for name in by_hand:
+        found = peoples_fences.follow(relocator, name, plan.request.feature, old[name], of_people)
+        texts[name] = found.text
+        for ref in filter(None, map(sources.parse, found.sources)):
+            spans[str(ref)] = sources.resolve(ref, services.tree).digest
+    return texts, spans
+
+
 def _texts(
-    plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str], of_people: Collection[str]
+    plan: Plan, drafts: tuple[Draft, ...], old: Mapping[str, str], of_people: Collection[str]
 ) -> dict[str, str]:
     """The texts to publish; `of_people` are ids of fences and headings, which stay where they are.
 
-    An edited file that has no facts any more stays while it says anything else.
+    Edited files keep their `old` text besides the drafts' facts. One that has no facts any more
+    stays while it says anything else.
     """
-    old = plan.published.texts if plan.published is not None else {}
     known = {draft.name for draft in drafts}
-    without = (Draft(name, plan.request.feature) for name in by_hand if name not in known)
+    without = (Draft(name, plan.request.feature) for name in old if name not in known)
     texts = {
         draft.name: hand_edits.render_into(old[draft.name], draft, of_people)
-        if draft.name in by_hand
+        if draft.name in old
         else markdown.render(draft)
         for draft in (*drafts, *without)
     }

@@ -36,7 +36,7 @@ def make_manifest(
         recipe=build_key(services, request.level),
         cut=services.tree.cut,
         used=evidence.used | inputs.unreadable(services.tree),
-        spans=made.checked.spans,
+        spans=made.spans,
         marks=made.marks,
         unverified=tuple(
             verdict.fact.text for verdict in made.checked.verdicts if verdict.state == "unverified"

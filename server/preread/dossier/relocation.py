@@ -79,6 +79,20 @@ class Relocator:
             return None
         return replace(ref, path=path, start=found[0], end=found[0] + height)
 
+    def quoted_lines(self, ref: Ref, quoted: Sequence[str]) -> Ref | None:
+        """Where the file, or its new place, has these lines: as cited, else in the only place."""
+        path = ref.path if self.tree.exists(ref.path) else self._renames.of(ref.path)
+        if not path or len(quoted) != ref.end - ref.start + 1:
+            return None
+        text, wanted = self._text(path), ["".join(line.split()) for line in quoted]
+        last = len(text.lines) - len(wanted) + 1
+        found = [at for at in range(last) if text.lines[at : at + len(wanted)] == wanted]
+        if path == ref.path and ref.start - 1 in found:
+            return ref
+        if len(found) != 1 or not any(wanted):
+            return None
+        return replace(ref, path=path, start=found[0] + 1, end=found[0] + len(wanted))
+
     def renamed(self, ref: Ref, digest: str) -> Ref | None:
         """A whole file or a test in the file's new place, if its text is still the same."""
         path = self._renames.of(ref.path) if ref.kind in {"path", "test"} else None
