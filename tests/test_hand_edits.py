@@ -148,6 +148,12 @@ def test_nothing_is_added_inside_a_fence_that_is_never_closed(old: str, mark: st
     assert len(markdown.parse("codebase.md", "login", text)[0].facts) == len(more.facts)
 
 
+def test_a_link_stays_a_link() -> None:
+    old = "# Codebase: login\n\n## Mine\n- see [`login`](src/login.py:3)\n"
+    draft = markdown.parse("codebase.md", "login", old.replace(":3", ":4"))[0]
+    assert hand_edits.render_into(old, draft) == old.replace(":3", ":4")
+
+
 def test_new_lines_end_like_all_others_of_the_file() -> None:
     draft = markdown.parse("patterns.md", "login", OLD)[0]
     more = replace(draft, sections=(*draft.sections, Section("New", facts(("it", "login.py:1")))))

@@ -30,7 +30,7 @@ def diff(reply: "DiffReply") -> Iterator[Block]:
         if one.before is not None:
             yield f"    was: {one.before.text} ({', '.join(one.before.sources)})"
         why = f": {one.why}" if one.why else ""
-        yield f"    {one.kind}, {one.how}{why}"
+        yield f"    {', '.join(filter(None, (one.kind, one.how)))}{why}"
 
 
 def impact(reply: "ImpactReply") -> Iterator[Block]:
@@ -47,7 +47,8 @@ def blame(reply: "BlameReply") -> Iterator[Block]:
         for one in fact.origins:
             commit = f" at {one.commit}" if one.commit else ""
             why = f": {one.why}" if one.why else ""
-            yield f"  {_at(one.at)}  {one.how} by {one.by}{commit}, {one.kind}{why}"
+            by = f" by {one.by}" if one.by else ""
+            yield f"  {_at(one.at)}  {one.how}{by}{commit}, {one.kind}{why}"
             if one.before:
                 yield f"      was: {one.before}"
 

@@ -42,7 +42,8 @@ def _update_facts(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines:
         if now is None:
             lines[fact.line] = []
         elif (now.text, now.sources) != (fact.text, fact.sources):
-            lines[fact.line] = [_bullet(now, bases[id(now)])]
+            [line] = lines[fact.line]
+            lines[fact.line] = [_like(line, _bullet(now, bases[id(now)]))]
 
 
 def _add_items(
@@ -98,6 +99,11 @@ def _bullet(fact: Fact, base: str = "") -> str:
     is_clear = not markdown.ends_in_sources(fact.text)
     cited = [one for one in fact.sources if not (is_clear and one in inside)]
     return f"- {fact.text} ({', '.join(cited)})" if cited else f"- {fact.text}"
+
+
+def _like(old: str, line: str) -> str:
+    """A fact's new line, with a link where a person wrote one: `[name](src/a.py:3)`."""
+    return line.replace("] (", "](") if "](" in old else line
 
 
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
@@ -237,7 +243,7 @@ def _with_full_paths(text: str, draft: Draft) -> str:
     for fact in written.facts:
         same = [one for one in expected if one.text == fact.text]
         if same and all(one.sources != fact.sources for one in same):
-            lines[fact.line - 1] = _bullet(same[0])
+            lines[fact.line - 1] = _like(lines[fact.line - 1], _bullet(same[0]))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -250,7 +256,7 @@ def _with_short_paths(text: str, old: str, draft: Draft) -> str:
     of_short = short.split("\n")
     for fact, same in zip(written.facts, facts, strict=True):
         if lines[fact.line - 1] not in known:
-            lines[fact.line - 1] = of_short[same.line - 1]
+            lines[fact.line - 1] = _like(lines[fact.line - 1], of_short[same.line - 1])
     found = "\n".join(lines)
     # A heading without facts may make a basename ambiguous.
     return found if markdown.parse(draft.name, draft.feature, found)[0] == written else text

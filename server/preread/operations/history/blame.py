@@ -128,7 +128,7 @@ def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
     elif event.builder and (event.how == "refreshed" or not is_models):
         by = STATIC.name  # no model ran for a refresh, or for files that the model did not draft
     return Origin(
-        at=event.at,
+        at=event.at if event.how != fact_history.UNKNOWN else None,
         how=event.how,
         by=by,
         commit=event.commit,
