@@ -141,6 +141,19 @@ def test_what_git_checks_out_is_not_what_a_person_edited(cli: Cli, root: Path) -
     assert {one["how"] for one in diff(cli, root)} == {"edited"}
 
 
+def test_a_fact_is_known_by_its_earlier_id(cli: Cli, root: Path) -> None:
+    first = fact(cli, root, "`make_token` (user)")["id"]
+    for above in ("import os", "import re"):
+        edit(root, '"""Tokens."""', f'"""Tokens."""\n\n{above}')
+        assert cli("load", "login", cwd=root).status == 0
+    now = fact(cli, root, "`make_token` (user)")["id"]
+    assert now != first
+    for command in ("blame", "trace"):
+        told = cli(command, first, "--json", cwd=root)
+        assert told.status == 0
+        assert now in told.out
+
+
 def test_what_was_removed_and_restored_is_told_as_such(cli: Cli, root: Path) -> None:
     one = fact(cli, root, "`make_token` (user)")["id"]
     removed = cli("remove", "login", "--json", cwd=root).json["backup"]
@@ -164,6 +177,16 @@ def test_blame_names_the_builder_and_the_commit_it_saw(cli: Cli, root: Path) -> 
     kept = cli("remember", "tokens are never logged", "--json", cwd=root).json
     [told] = cli("blame", kept["id"], "--json", cwd=root).json["facts"]
     assert (told["feature"], told["origins"][0]["how"]) == ("", "remembered")
+    assert told["retired"] == ""
+    git(root, "add", "-f", ".project/knowledge.md")
+    git(root, "commit", "-qm", "remember it")
+    assert cli("call", "memory.forget", f'{{"fact": "{kept["id"]}"}}', cwd=root).status == 0
+    git(root, "commit", "-qam", "forget it")
+    [told] = cli("blame", kept["id"], "--json", cwd=root).json["facts"]
+    assert told["retired"].startswith("forgotten ")
+    assert told["retired"] in cli("blame", kept["id"], cwd=root).out
+    kinds = [(each["how"], each["kind"]) for each in told["origins"]]
+    assert kinds == [("remembered", "added"), ("committed", "last changed")]
     assert told["origins"][0]["at"] == pytest.approx(time.time(), abs=60)
 
 

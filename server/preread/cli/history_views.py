@@ -44,6 +44,8 @@ def blame(reply: "BlameReply") -> Iterator[Block]:
     for fact in reply.facts:
         yield f"{fact.path}:{fact.line}: {fact.text}"
         yield f"  by {fact.by}"
+        if fact.retired:
+            yield f"  {fact.retired}"
         for one in fact.origins:
             commit = f" at {one.commit}" if one.commit else ""
             why = f": {one.why}" if one.why else ""

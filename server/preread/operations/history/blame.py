@@ -1,6 +1,6 @@
 """`blame`: which build, model, commit or person a fact comes from."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pydantic import Field
 
@@ -10,6 +10,7 @@ from preread.dossier.fact_changes import Change, Known
 from preread.dossier.fact_history import Event
 from preread.errors import PrereadError
 from preread.memory import files
+from preread.memory.book import Entry
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.history import versions
@@ -33,7 +34,9 @@ class Origin(Model):
     how: str = Field(description="`built`, `refreshed`, `edited`, `remembered`, `committed`, …")
     by: str = Field(description="The builder and its model, a person, or git.")
     commit: str = Field("", description="The commit that was checked out, or that has the line.")
-    kind: str = Field(description="`added`, `moved` or `changed`.")
+    kind: str = Field(
+        description="`added`, `moved` or `changed`; `last changed` for the commit of its line."
+    )
     before: str = Field("", description="The fact's earlier text, if it differed.")
     why: str = ""
 
@@ -49,6 +52,7 @@ class Blamed(Model):
     sources: tuple[str, ...]
     by: str = Field(description="Who it comes from: a builder and its model, or a person.")
     origins: tuple[Origin, ...] = Field(description="The latest first.")
+    retired: str = Field("", description="Why a remembered fact is out of use.")
 
 
 class BlameReply(Model):
@@ -64,7 +68,8 @@ async def blame(context: Context, request: BlameRequest) -> BlameReply:
 
 def blamed(services: Services, wanted: str) -> list[Blamed]:
     """Every fact with this id or text, and its origins. Raises E_NOT_FOUND."""
-    found = [*_of_dossiers(services, wanted), *_remembered(services, wanted)]
+    found = [*_of_dossiers(services, {wanted}), *_remembered(services, wanted)]
+    found = found or list(_of_dossiers(services, _later_ids(services, wanted)))
     if found:
         return found
     raise PrereadError(
@@ -74,12 +79,25 @@ def blamed(services: Services, wanted: str) -> list[Blamed]:
     )
 
 
-def _of_dossiers(services: Services, wanted: str) -> Iterator[Blamed]:
+def _later_ids(services: Services, wanted: str) -> set[str]:
+    """The ids that a fact with an earlier id has now: it is derived from words, lines included."""
+    found: set[str] = set()
+    for feature in published.features(services.layout):
+        ids = {wanted}
+        for event in fact_history.events(services.layout, feature):
+            for change in event.changes:
+                if change.was is not None and change.now is not None and change.was.id in ids:
+                    ids.add(change.now.id)
+        found |= ids
+    return found - {wanted}
+
+
+def _of_dossiers(services: Services, wanted: Collection[str]) -> Iterator[Blamed]:
     for feature in published.features(services.layout):
         found = published_dossier.find(services, feature)
         for name, fact in found.facts():
             id_ = fact_text.fact_id(name, fact.text)
-            if wanted in {id_, fact.text}:
+            if id_ in wanted or fact.text in wanted:
                 one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
                 yield _blamed(services, found, one, fact.line)
 
@@ -143,11 +161,11 @@ def _builder(builder: str, model: str) -> str:
 
 
 def _committed(services: Services, path: str, line: int) -> Origin | None:
-    """The commit that a line of a tracked file comes from."""
+    """The commit that last changed a line of a tracked file."""
     for commit in commits_of(services, path, line, line):
         return Origin(
-            at=commit.at, how="committed", by=commit.by, commit=commit.sha, kind="added",
-            why=commit.summary,
+            at=commit.at, how="committed", by=commit.by, commit=commit.sha,
+            kind="last changed", why=commit.summary,
         )  # fmt: skip
     return None
 
@@ -210,8 +228,15 @@ def _remembered(services: Services, wanted: str) -> Iterator[Blamed]:
         yield Blamed(
             id=entry.id, feature="", path=path, line=entry.lines[0], text=entry.text,
             sources=entry.sources, by=by,
-            origins=(origin, *([committed] if committed else [])),
+            origins=(origin, *([committed] if committed else [])), retired=_retired(entry),
         )  # fmt: skip
+
+
+def _retired(entry: Entry) -> str:
+    if forgotten := entry.note.get("forgotten"):
+        return f"forgotten {forgotten}"
+    replaced_by = entry.note.get("replaced-by")
+    return f"replaced by {replaced_by}" if replaced_by else ""
 
 
 def _seconds(services: Services, at: str) -> float | None:
