@@ -310,6 +310,19 @@ async def test_a_person_s_edit_of_a_remembered_line_is_what_is_recalled(project:
     assert gone["text"] == "the gateway answers within twenty seconds"
 
 
+async def test_forgetting_the_old_words_leaves_the_line_that_a_person_corrected(
+    project: Path,
+) -> None:
+    old, new = "the timeout is 10 s", "the timeout is 20 s"
+    await done(project, "remember", content=old)
+    Layout(project).knowledge.write_text(knowledge(project).replace(old, new))
+    again = await done(project, "remember", content=old)
+    assert (again["text"], again["state"]) == (old, "added")
+    gone = await done(project, "forget", fact=old)
+    assert (gone["id"], gone["text"]) == (again["id"], old)
+    assert await recalled(project, "timeout") == [new]
+
+
 async def test_a_person_s_own_line_can_be_forgotten_by_its_words(project: Path) -> None:
     own = "gift cards are never discounted: `NOT_DISCOUNTABLE`"
     assert own in await recalled(project, "gift cards")

@@ -229,6 +229,34 @@ def test_what_was_forgotten_and_is_remembered_again_is_in_use_again() -> None:
     assert book.find("a fact").note["by"] == "eve"
 
 
+def test_a_line_that_a_person_corrected_and_its_old_words_are_two_facts() -> None:
+    book = added(OURS, "the timeout is 10 s")
+    edited = book.text.replace("is 10 s", "is 20 s")
+    (alone,) = (one for one in Book(edited).live if "timeout" in one.text)
+    assert alone.id == book.find("the timeout is 10 s").id
+    book = Book(edited)
+    new = book.add("Money", "the timeout is 10 s", SAID, NOTE)
+    assert new.state == "added"
+    assert len(set(ids(book))) == len(ids(book))
+    assert book.find(new.id).text == "the timeout is 10 s"
+    entry = book.find("the timeout is 10 s")
+    book.set_note(entry, {**entry.note, "forgotten": "2026-11-22 by ada"})
+    assert [text for text in texts(book.text) if "timeout" in text] == ["the timeout is 20 s"]
+    assert [one.text for one in book.live if "timeout" in one.text] == ["the timeout is 20 s"]
+
+
+def test_of_two_lines_with_the_same_note_and_other_words_the_first_keeps_the_id() -> None:
+    line = "- the timeout is {} s (said:ada@2026-11-22) <!-- id: 0123abcd; by: ada{} -->\n"
+    text = "# Knowledge\n\n## X\n" + line.format(20, "") + line.format(30, "; forgotten: x")
+    book = Book(text)
+    first, second = book.entries
+    assert (first.id, first.is_retired) == ("0123abcd", False)
+    assert (second.id, second.is_retired) == (
+        fact_text.fact_id("knowledge.md", "the timeout is 30 s"), True,
+    )  # fmt: skip
+    assert texts(text) == ["the timeout is 20 s"]
+
+
 # -- branches
 
 

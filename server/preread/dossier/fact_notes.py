@@ -4,12 +4,28 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from preread.dossier import fact_text
 
 NOTE = re.compile(r"<!-- id: ([0-9a-f]{8})((?:; [a-z-]+: [^;]*)*) -->")
 ODD = re.compile(r"(?:\s|-->|<!--|;)+")  # these would end a value or the note
 RETIRED = ("replaced-by", "forgotten")  # either of these takes a fact out of use
 MAX_VALUE = 200  # characters
+FILE = "knowledge.md"
+
+
+class Line(NamedTuple):
+    """The line of one fact: its number, the fact's words, and the note in its comments."""
+
+    number: int
+    text: str
+    note: Mapping[str, str]
+
+    @property
+    def is_retired(self) -> bool:
+        return any(key in self.note for key in RETIRED)
 
 
 def split(line: str) -> tuple[str, str]:
@@ -42,10 +58,47 @@ def written(comments: str, values: Mapping[str, str]) -> str:
     return f"{comments} {note}".strip()
 
 
-def retired(lines: Iterable[str]) -> frozenset[str]:
-    """The ids of retired facts.
+def words_of(text: str) -> str:
+    """A text normalized for comparison: case, white space and a final full stop do not count."""
+    return " ".join(text.split()).casefold().rstrip(" .!")
+
+
+def entries(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """The lines of each fact by its id, in the order of the file.
+
+    After a merge of branches, a fact may have several lines.
+    """
+    found: dict[str, list[Line]] = {}
+    for id_, line in zip(_ids(lines), lines, strict=True):
+        found.setdefault(id_, []).append(line)
+    return found
+
+
+def _ids(lines: Sequence[Line]) -> list[str]:
+    """The id of each line's fact; facts with different words have different ids.
+
+    A person may change the words of a line. It keeps the id of its note, unless another fact has
+    the words of that id, or an earlier one has its note.
+    """
+    own = [fact_text.fact_id(FILE, line.text) for line in lines]
+    words = [words_of(line.text) for line in lines]
+    noted = [line.note.get("id", id_) for line, id_ in zip(lines, own, strict=True)]
+    meant = dict(zip(own, words, strict=True))
+    for id_, said in zip(noted, words, strict=True):
+        meant.setdefault(id_, said)
+    return [
+        id_ if meant[id_] == said else alone
+        for id_, said, alone in zip(noted, words, own, strict=True)
+    ]
+
+
+def retired(lines: Sequence[Line]) -> frozenset[int]:
+    """The numbers of the lines whose facts are retired.
 
     One mark is enough: git's `merge=union` may have kept another branch's line without it.
     """
-    notes = (read(split(line)[1]) for line in lines if line.rstrip().endswith("-->"))
-    return frozenset(note["id"] for note in notes if any(key in note for key in RETIRED))
+    if not any(line.is_retired for line in lines):
+        return frozenset()
+    facts = entries(lines).values()
+    gone = (fact for fact in facts if any(line.is_retired for line in fact))
+    return frozenset(line.number for fact in gone for line in fact)

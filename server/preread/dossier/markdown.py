@@ -28,13 +28,13 @@ class _Reader:
     """Reads one file in one pass over its lines."""
 
     def __init__(
-        self, name: str, feature: str, text: str, *, retired: bool, lost: Mapping[str, str]
+        self, name: str, feature: str, text: str, lost: Mapping[str, str], skipped: frozenset[int]
     ) -> None:
         self.name, self.feature = name, feature
         self.lines = [line.rstrip("\r") for line in text.split("\n")]
         self.is_dossier = name in BY_NAME
-        is_needed = not self.is_dossier and not retired
-        self.retired = fact_notes.retired(self.lines) if is_needed else frozenset()
+        self.skipped = skipped  # the lines of retired facts
+        self.remembered: list[fact_notes.Line] = []
         self.problems: list[Problem] = []
         self.sections: list[Section] = []
         self.items: list[Fact | Fence] = []
@@ -73,8 +73,11 @@ class _Reader:
         if not self.is_dossier:
             bullet, comments = fact_notes.split(bullet)
         fact = self.fact(number, bullet)
-        if fact is None or fact_notes.read(comments).get("id") in self.retired:
+        if fact is None or number in self.skipped:
             return
+        if not self.is_dossier:
+            note = fact_notes.read(comments)
+            self.remembered.append(fact_notes.Line(number, fact.text, note))
         if not fact.sources:
             rule = "a fact must end with its sources in round brackets, like (src/a.py:12)"
             self.problem(number, "E_FACT_SOURCE", rule + brackets.why_unread(bullet))
@@ -182,8 +185,13 @@ def parse(
     In the project's knowledge, facts that were replaced or forgotten are skipped unless `retired`.
     `lost`: the paths of basenames for which the file has no path any more, or several.
     """
-    reader = _Reader(name, feature, text.removeprefix("\ufeff"), retired=retired, lost=lost)
+    text = text.removeprefix("\ufeff")
+    reader = _Reader(name, feature, text, lost, frozenset())
     draft = reader.read()
+    gone = frozenset() if retired else fact_notes.retired(reader.remembered)
+    if gone:
+        reader = _Reader(name, feature, text, lost, gone)
+        draft = reader.read()
     return draft, reader.problems
 
 

@@ -122,10 +122,12 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
     kinds = {fact.line: _kind(one.heading) for _, one, fact in markdown.all_facts([draft])}
     facts = draft.facts
     notes = [fact_notes.read(fact_notes.split(lines[fact.line - 1])[1]) for fact in facts]
+    remembered = [
+        fact_notes.Line(fact.line, fact.text, note) for fact, note in zip(facts, notes, strict=True)
+    ]
     ids = {
-        note["id"]: fact_text.fact_id(KNOWLEDGE, fact.text)
-        for fact, note in zip(facts, notes, strict=True)
-        if "id" in note
+        id_: fact_text.fact_id(KNOWLEDGE, same[0].text)
+        for id_, same in fact_notes.entries(remembered).items()
     }
     for fact, note in zip(facts, notes, strict=True):
         newer = ids.get(note.get("replaced-by", ""))

@@ -7,14 +7,15 @@ stays as it is: comments, order, line endings.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 from preread.dossier import basenames, brackets, fact_notes, fact_text, markdown, sources
+from preread.dossier.fact_notes import words_of
 from preread.errors import PrereadError
 from preread.models import Fact, Section
 
-NAME, TITLE = "knowledge.md", "# Knowledge"
+NAME, TITLE = fact_notes.FILE, "# Knowledge"
 SIMILAR, MAX_SIMILAR = 0.6, 5  # minimum share of common words for two facts to be similar
 
 
@@ -78,19 +79,16 @@ class Book:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """All facts in file order; lines with the same id and words are one entry."""
-        found: dict[tuple[str, str], Entry] = {}
-        retired = fact_notes.retired(self._rows)
-        for section in self._sections:
-            for fact in section.facts:
-                note = fact_notes.read(self._split(fact.line)[1])
-                id_ = note.get("id") or fact_text.fact_id(NAME, fact.text)
-                if id_ in retired and not any(key in note for key in fact_notes.RETIRED):
-                    note["forgotten"] = "elsewhere"
-                key = (id_, words_of(fact.text))
-                entry = Entry(id_, fact.text, section.heading, fact.sources, (fact.line,), note)
-                found[key] = _joined(found[key], entry) if key in found else entry
-        return tuple(found.values())
+        """All facts in file order."""
+        at = {fact.line: (one.heading, fact) for one in self._sections for fact in one.facts}
+        lines = [
+            fact_notes.Line(line, fact.text, fact_notes.read(self._split(line)[1]))
+            for line, (_, fact) in at.items()
+        ]
+        return tuple(
+            reduce(_joined, (_entry(id_, line, *at[line.number]) for line in same))
+            for id_, same in fact_notes.entries(lines).items()
+        )
 
     @property
     def live(self) -> tuple[Entry, ...]:
@@ -224,11 +222,6 @@ class Book:
             self.__dict__.pop(name, None)
 
 
-def words_of(text: str) -> str:
-    """A text normalized for comparison: case, white space and a final full stop do not count."""
-    return " ".join(text.split()).casefold().rstrip(" .!")
-
-
 def similar(book: Book, text: str) -> list[tuple[float, Entry]]:
     """Other facts in use that share most of their words with a text, most similar first."""
     own = _tokens(text)
@@ -245,12 +238,15 @@ def _tokens(text: str) -> set[str]:
     return set(re.findall(r"\w{2,}", text.casefold()))
 
 
+def _entry(id_: str, line: fact_notes.Line, heading: str, fact: Fact) -> Entry:
+    note = line.note and {**line.note, "id": id_}
+    return Entry(id_, fact.text, heading, fact.sources, (fact.line,), note)
+
+
 def _joined(first: Entry, second: Entry) -> Entry:
     """Two lines of the same entry as one; the first takes precedence."""
     tags = ", ".join(dict.fromkeys((*first.tags, *second.tags)))
     note = {**second.note, **first.note} | ({"tags": tags} if tags else {})
-    if note.get("forgotten") == "elsewhere":
-        del note["forgotten"]  # only the other line is marked as forgotten
     cited = tuple(dict.fromkeys((*first.sources, *second.sources)))
     return replace(first, sources=cited, lines=(*first.lines, *second.lines), note=note)
 
