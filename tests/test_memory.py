@@ -336,6 +336,31 @@ async def test_a_fact_that_nobody_remembered_cannot_be_forgotten(project: Path) 
     assert reply["error"]["code"] == "E_NOT_FOUND"
 
 
+@pytest.mark.parametrize("how", ["decided", "remembered"])
+async def test_a_merge_keeps_what_one_branch_brought_back(how: str, project: Path) -> None:
+    (project / ".project" / ".gitattributes").write_text("knowledge.md merge=union\n")
+    first = {"decision": "keys are uuids", "topic": "ids"}
+    await done(project, "decide", **first)
+    if how == "decided":
+        await done(project, "decide", decision="keys are integers", topic="ids")
+    else:
+        await done(project, "forget", fact="keys are uuids")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Facts")
+    git(project, "branch", "other")
+    assert (await done(project, "decide", **first))["state"] == "revived"
+    git(project, "commit", "-q", "-am", "Back")
+    git(project, "checkout", "-q", "other")
+    await done(project, "decide", decision="logs are json", topic="logs")
+    git(project, "commit", "-q", "-am", "Other")
+    git(project, "checkout", "-q", "main")
+    git(project, "merge", "-q", "other", "-m", "Merge")
+    assert await recalled(project, "keys", mode="words") == ["keys are uuids"]
+    await done(project, "decide", decision="names are short", topic="names")
+    assert await recalled(project, "keys", mode="words") == ["keys are uuids"]
+    assert knowledge(project).count("- keys are uuids") == 1
+
+
 # -- recall
 
 

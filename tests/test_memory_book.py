@@ -296,6 +296,54 @@ def test_a_fact_forgotten_on_one_branch_and_tagged_on_the_other_is_forgotten(
     assert (entry.is_retired, set(entry.tags)) == (True, {"money", "tax"})
 
 
+@pytest.mark.parametrize("first", ["mark", "revival"])
+def test_of_a_mark_and_a_revival_the_newer_counts_after_a_merge(first: str, tmp_path: Path) -> None:
+    base = added(OURS, "a fact")
+    base.retire(base.find("a fact"), "replaced-by", "0123abcd", "2026-11-23T10:00:00Z")
+    revived, marked = Book(base.text), Book(base.text)
+    at = "2026-11-24T10:00:00Z" if first == "mark" else "2026-11-24T08:00:00Z"
+    assert revived.add("Money", "a fact", SAID, NOTE | {"at": at}).state == "revived"
+    marked.add("Money", "a fact", SAID, NOTE | {"at": "2026-11-24T07:00:00Z"})
+    marked.retire(marked.find("a fact"), "forgotten", "2026-11-24 by eve", "2026-11-24T09:00:00Z")
+    for one, other in ((revived, marked), (marked, revived)):
+        text = branches(tmp_path, one, other, base.text)
+        assert text.count("- a fact") == 2
+        assert texts(text).count("a fact") == (first == "mark")
+        merged = Book(text)
+        merged.heal()
+        assert merged.text.count("- a fact") == 1
+        entry = merged.find("a fact")
+        assert entry.is_retired == (first == "revival")
+        assert ("replaced-by" in entry.note, entry.note["at"] > "2026-11-24") == (False, True)
+        assert texts(merged.text).count("a fact") == (first == "mark")
+
+
+def test_a_revival_in_the_second_of_its_mark_is_newer_and_a_second_mark_is_newer_still() -> None:
+    book = added(OURS, "a fact")
+    lines = []
+    for _ in range(2):
+        book.retire(book.find("a fact"), "forgotten", "2026-11-22 by ada", NOTE["at"])
+        lines.append(next(line for line in book.text.split("\n") if "a fact" in line))
+        book.add("Money", "a fact", SAID, NOTE)
+        lines.append(next(line for line in book.text.split("\n") if "a fact" in line))
+    for count in range(1, len(lines) + 1):
+        for tried in (lines[:count], lines[count - 1 :: -1]):
+            text = "\n".join(("# Knowledge", "", "## X", *tried, ""))
+            assert ("a fact" in texts(text)) == (count % 2 == 0)
+
+
+def test_a_mark_without_a_time_is_older_only_than_what_was_said_later() -> None:
+    line = "- a fact (said:ada@2026-11-22) <!-- id: 0123abcd; by: ada; at: {} -->"
+    marked = line.format("2026-11-22T08:00:00Z; replaced-by: 89abcdef")
+    forgotten = line.format("2026-11-22T08:00:00Z; forgotten: 2026-11-23 by ada")
+    for mark, at, is_live in (
+        (marked, "2026-11-22T08:00:00Z", False), (marked, "2026-11-22T08:00:01Z", True),
+        (forgotten, "2026-11-23T10:00:00Z", False), (forgotten, "2026-11-24T00:00:00Z", True),
+    ):  # fmt: skip
+        text = "\n".join(("# Knowledge", "", "## X", mark, line.format(at), ""))
+        assert texts(text) == ["a fact"] * is_live
+
+
 def test_the_same_fact_of_two_branches_becomes_one_with_the_sources_of_both(tmp_path: Path) -> None:
     ours, theirs = Book(OURS), Book(OURS)
     ours.add("Money", "a fact", ("said:ada@2026-11-22",), NOTE)

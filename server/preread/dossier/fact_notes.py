@@ -5,6 +5,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from preread.dossier import fact_text
@@ -12,6 +14,9 @@ from preread.dossier import fact_text
 NOTE = re.compile(r"<!-- id: ([0-9a-f]{8})((?:; [a-z-]+: [^;]*)*) -->")
 ODD = re.compile(r"(?:\s|-->|<!--|;)+")  # these would end a value or the note
 RETIRED = ("replaced-by", "forgotten")  # either of these takes a fact out of use
+RETIRED_AT = "retired-at"
+MARKS = (*RETIRED, RETIRED_AT)
+TIME = "%Y-%m-%dT%H:%M:%SZ"
 MAX_VALUE = 200  # characters
 FILE = "knowledge.md"
 
@@ -25,7 +30,7 @@ class Line(NamedTuple):
 
     @property
     def is_retired(self) -> bool:
-        return any(key in self.note for key in RETIRED)
+        return is_retired(self.note)
 
 
 def split(line: str) -> tuple[str, str]:
@@ -58,6 +63,26 @@ def written(comments: str, values: Mapping[str, str]) -> str:
     return f"{comments} {note}".strip()
 
 
+def is_retired(note: Mapping[str, str]) -> bool:
+    return any(key in note for key in RETIRED)
+
+
+def since(note: Mapping[str, str]) -> str:
+    """Since when a line is in use or retired; later ones sort after earlier ones."""
+    if not is_retired(note):
+        return note.get("at", "")
+    day = re.match(r"\d{4}-\d\d-\d\d", note.get("forgotten", ""))
+    return note.get(RETIRED_AT) or (f"{day[0]}T23:59:59Z" if day else note.get("at", ""))
+
+
+def after(mark: str, now: str) -> str:
+    """The time of a revival: now, but later than the mark, even within the same second."""
+    if now <= mark:
+        with suppress(ValueError):
+            return (datetime.fromisoformat(mark) + timedelta(seconds=1)).strftime(TIME)
+    return now
+
+
 def words_of(text: str) -> str:
     """A text normalized for comparison: case, white space and a final full stop do not count."""
     return " ".join(text.split()).casefold().rstrip(" .!")
@@ -66,11 +91,14 @@ def words_of(text: str) -> str:
 def entries(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """The lines of each fact by its id, in the order of the file.
 
-    After a merge of branches, a fact may have several lines.
+    Git's `merge=union` may have kept several lines of a fact. The latest one comes first; it says
+    whether the fact is retired. Of lines with the same time, a mark comes first.
     """
     found: dict[str, list[Line]] = {}
     for id_, line in zip(_ids(lines), lines, strict=True):
         found.setdefault(id_, []).append(line)
+    for same in found.values():
+        same.sort(key=lambda line: (since(line.note), line.is_retired), reverse=True)
     return found
 
 
@@ -93,12 +121,12 @@ def _ids(lines: Sequence[Line]) -> list[str]:
 
 
 def retired(lines: Sequence[Line]) -> frozenset[int]:
-    """The numbers of the lines whose facts are retired.
-
-    One mark is enough: git's `merge=union` may have kept another branch's line without it.
-    """
+    """The numbers of the lines to skip: of retired facts, and marked ones of revived facts."""
     if not any(line.is_retired for line in lines):
         return frozenset()
-    facts = entries(lines).values()
-    gone = (fact for fact in facts if any(line.is_retired for line in fact))
-    return frozenset(line.number for fact in gone for line in fact)
+    return frozenset(
+        line.number
+        for same in entries(lines).values()
+        for line in same
+        if same[0].is_retired or line.is_retired
+    )

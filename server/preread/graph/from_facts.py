@@ -125,17 +125,14 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
     remembered = [
         fact_notes.Line(fact.line, fact.text, note) for fact, note in zip(facts, notes, strict=True)
     ]
-    ids = {
-        id_: fact_text.fact_id(KNOWLEDGE, same[0].text)
-        for id_, same in fact_notes.entries(remembered).items()
-    }
-    for fact, note in zip(facts, notes, strict=True):
+    latest = {id_: same[0] for id_, same in fact_notes.entries(remembered).items()}
+    ids = {id_: fact_text.fact_id(KNOWLEDGE, line.text) for id_, line in latest.items()}
+    for own, (line, said, note) in latest.items():
         newer = ids.get(note.get("replaced-by", ""))
         if newer is not None:
-            id_ = f"fact:{fact_text.fact_id(KNOWLEDGE, fact.text)}"
-            old = Key(id_, kinds[fact.line], fact.text, path, fact.line, "retired", 0.0)
+            old = Key(f"fact:{ids[own]}", kinds[line], said, path, line, "retired", 0.0)
             after = writer.node(Key(f"fact:{newer}", "fact", ""))
-            cited = f"{path}:{fact.line}"
+            cited = f"{path}:{line}"
             writer.edge(after, "supersedes", writer.node(old, known_best=True), cited)
 
 

@@ -27,12 +27,12 @@ class Entry:
     text: str
     collection: str
     sources: tuple[str, ...]
-    lines: tuple[int, ...]  # after a merge of branches, there may be several
+    lines: tuple[int, ...]  # after a merge of branches, there may be several, the latest first
     note: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_retired(self) -> bool:
-        return any(key in self.note for key in fact_notes.RETIRED)
+        return fact_notes.is_retired(self.note)
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -123,8 +123,10 @@ class Book:
     def _merge(self, old: Entry, cited: Iterable[str], note: dict[str, str]) -> Added:
         more = [source for source in cited if source not in old.sources]
         tags = dict.fromkeys((*old.tags, *note.get("tags", "").split(", ")))
-        kept = {key: value for key, value in old.note.items() if key not in fact_notes.RETIRED}
+        kept = {key: value for key, value in old.note.items() if key not in fact_notes.MARKS}
         values = {**note, **kept, **(note if old.is_retired else {})}
+        if old.is_retired and "at" in note:
+            values["at"] = fact_notes.after(fact_notes.since(old.note), note["at"])
         values["tags"] = ", ".join(filter(None, tags))
         values["topic"] = note.get("topic") or kept.get("topic", "")
         same = ("tags", "topic")
@@ -141,6 +143,11 @@ class Book:
             bullet, comments = self._split(line)
             note = fact_notes.written(comments, {"id": entry.id} | dict(values))
             self._write(line, f"{bullet} {note}")
+
+    def retire(self, entry: Entry, mark: str, value: str, at: str) -> None:
+        """Mark an entry as `forgotten` or `replaced-by`, since a time."""
+        since = max(at, entry.note.get("at", ""))
+        self.set_note(entry, {**entry.note, mark: value, fact_notes.RETIRED_AT: since})
 
     def move(self, entry: Entry, collection: str) -> None:
         """Move an entry to another collection."""
@@ -244,9 +251,10 @@ def _entry(id_: str, line: fact_notes.Line, heading: str, fact: Fact) -> Entry:
 
 
 def _joined(first: Entry, second: Entry) -> Entry:
-    """Two lines of the same entry as one; the first takes precedence."""
+    """Two lines of the same entry as one; the first takes precedence, and has all of the marks."""
     tags = ", ".join(dict.fromkeys((*first.tags, *second.tags)))
-    note = {**second.note, **first.note} | ({"tags": tags} if tags else {})
+    older = {key: value for key, value in second.note.items() if key not in fact_notes.MARKS}
+    note = {**older, **first.note} | ({"tags": tags} if tags else {})
     cited = tuple(dict.fromkeys((*first.sources, *second.sources)))
     return replace(first, sources=cited, lines=(*first.lines, *second.lines), note=note)
 

@@ -53,14 +53,15 @@ def _preview(services: Services, context: Context, request: ForgetRequest) -> Pr
 
 def _change(services: Services, context: Context, request: ForgetRequest) -> entries.Change:
     keeping.refuse_text(services, request.reason)
-    mark = f"{keeping.now()[:10]} by {keeping.who(services, context)}"
+    at = keeping.now()
+    mark = f"{at[:10]} by {keeping.who(services, context)}"
     mark += f", {request.reason}" if request.reason else ""
-    return partial(_mark, mark)
+    return partial(_mark, mark, at)
 
 
-def _mark(mark: str, book: Book, entry: Entry) -> None:
+def _mark(mark: str, at: str, book: Book, entry: Entry) -> None:
     if not entry.is_retired:
-        book.set_note(entry, {**entry.note, "forgotten": mark})
+        book.retire(entry, "forgotten", mark, at)
 
 
 OPERATION = Operation(

@@ -9,7 +9,7 @@ from functools import partial
 from pydantic import Field
 
 from preread import check, git_rules
-from preread.dossier import brackets, markdown
+from preread.dossier import brackets, fact_notes, markdown
 from preread.errors import PrereadError
 from preread.memory import files
 from preread.memory.book import NAME, TITLE, Book, similar, tidy_tags
@@ -140,7 +140,7 @@ def _change(fact: _Checked, path: str, book: Book) -> KeptReply:
         and entry.id != added.id
     ]
     for entry in replaced:
-        book.set_note(entry, {**entry.note, "replaced-by": added.id})
+        book.retire(entry, "replaced-by", added.id, fact.note["at"])
     entry = next(one for one in book.live if one.id == added.id)
     gone = {one.id for one in replaced}
     return KeptReply(
@@ -170,7 +170,7 @@ def who(services: Services, context: Context) -> str:
 
 
 def now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(fact_notes.TIME)
 
 
 def topic_of(text: str) -> str:
