@@ -336,6 +336,24 @@ async def test_a_fact_that_nobody_remembered_cannot_be_forgotten(project: Path) 
     assert reply["error"]["code"] == "E_NOT_FOUND"
 
 
+async def test_facts_that_an_editor_wrapped_stay_whole_and_in_their_state(project: Path) -> None:
+    gone = "the gateway answers within 12 s when healthy"
+    for fact in ("the api allows ten calls", gone):
+        await done(project, "decide", decision=fact, topic=fact[:9])
+    await done(project, "forget", fact=gone)
+    text = knowledge(project).replace(" allows ten", " allows\n  ten")
+    Layout(project).knowledge.write_text(text.replace(" when healthy", "\n  when healthy"))
+    assert await recalled(project, collection="Decisions") == ["the api allows ten calls"]
+    await done(project, "decide", decision="second", topic="other")
+    assert " allows\n  ten calls (said:" in knowledge(project)
+    assert knowledge(project).endswith(" -->\n")
+    new = await done(project, "decide", decision="the api allows twenty calls", topic="the api a")
+    assert len(new["replaced"]) == 1
+    assert await recalled(project, "api", collection="Decisions") == ["the api allows twenty calls"]
+    again = await done(project, "remember", content=gone)
+    assert again["state"] == "revived"
+
+
 @pytest.mark.parametrize("how", ["decided", "remembered"])
 async def test_a_merge_keeps_what_one_branch_brought_back(how: str, project: Path) -> None:
     (project / ".project" / ".gitattributes").write_text("knowledge.md merge=union\n")

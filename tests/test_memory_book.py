@@ -164,6 +164,92 @@ def test_a_new_fact_after_an_unclosed_code_block_is_refused() -> None:
     assert caught.value.code == "E_REMEMBER"
 
 
+# -- facts that an editor wrapped
+
+WRAPPED = (
+    "# Knowledge\n\n## Money\n"
+    "- the gateway answers within 12 s\n  when healthy (src/a.py:1,\n\tsrc/b.py:2) <!-- id: 0123abcd;\n"
+    "  by: ada; topic: wait -->\n"
+    "  - a list below it\n"
+    "- no sources yet\n  on two lines\n"
+    "- ends here (src/a.py:3)\n  not this\n"
+    "- goes on (src/a.py:4)\n  to the end (src/a.py:5)\n"
+)
+
+
+def test_indented_lines_belong_to_a_fact_as_far_as_its_sources_and_comments() -> None:
+    assert [(entry.text, entry.sources) for entry in Book(WRAPPED).entries] == [
+        ("the gateway answers within 12 s when healthy", ("src/a.py:1", "src/b.py:2")),
+        ("no sources yet on two lines", ()),
+        ("ends here", ("src/a.py:3",)),
+        ("goes on (src/a.py:4) to the end", ("src/a.py:5",)),
+    ]
+    assert Book(WRAPPED).entries[0].note == {"id": "0123abcd", "by": "ada", "topic": "wait"}
+    _, problems = markdown.parse("knowledge.md", "", WRAPPED)
+    assert [(one.line, one.code) for one in problems] == [
+        (8, "E_PROSE"), (9, "E_FACT_SOURCE"), (12, "E_PROSE"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("cut", [3, 8, 10, 12, 14])
+def test_a_new_fact_is_never_inserted_between_the_lines_of_another(cut: int, ending: str) -> None:
+    text = ending.join((*WRAPPED.split("\n")[:cut], ""))
+    assert added(text, "new").text.startswith(text + "- new (" if cut > 3 else text)
+
+
+def test_a_change_makes_a_wrapped_fact_one_line_and_leaves_the_others() -> None:
+    book = Book(WRAPPED)
+    for entry in reversed(book.entries):
+        book.retire(entry, "forgotten", "2026-11-22 by ada", NOTE["at"])
+    assert texts(book.text) == []
+    lines = book.text.split("\n")
+    assert len(lines) == len(WRAPPED.split("\n")) - 5
+    assert lines[3] == (
+        "- the gateway answers within 12 s when healthy (src/a.py:1, src/b.py:2) "
+        "<!-- id: 0123abcd; by: ada; topic: wait; forgotten: 2026-11-22 by ada; "
+        "retired-at: 2026-11-22T11:40:02Z -->"
+    )
+    assert lines[4] == "  - a list below it"
+    assert "  not this" in lines
+
+
+def test_a_forgotten_fact_stays_forgotten_when_an_editor_wraps_it() -> None:
+    fact = "the gateway answers within 12 s when healthy"
+    book = added(OURS, fact, "another")
+    book.retire(book.find(fact), "forgotten", "2026-11-22 by ada", NOTE["at"])
+    for place in (" when healthy", " (said", " <!--", " 2026-11-22 by ada"):
+        text = book.text.replace(place, f"\n {place}", 1)
+        assert texts(text) == texts(book.text)
+        assert "another" in texts(text)
+        assert Book(text).find(fact).is_retired
+
+
+def test_a_wrapped_fact_is_moved_with_what_is_below_it() -> None:
+    book = Book(f"{WRAPPED}\n## Tests\n- one (src/a.py:9)\n")
+    book.move(book.find("0123abcd"), "Tests")
+    assert book.text.endswith(
+        "- one (src/a.py:9)\n"
+        "- the gateway answers within 12 s when healthy (src/a.py:1, src/b.py:2) "
+        "<!-- id: 0123abcd; by: ada; topic: wait -->\n  - a list below it\n"
+    )
+    assert book.text.startswith("# Knowledge\n\n## Money\n- no sources yet\n  on two lines\n")
+
+
+def test_lines_of_a_merge_become_one_even_if_they_are_wrapped() -> None:
+    line = "- a long fact (said:{}@2026-11-22) <!-- id: 0123abcd; by: ada; tags: {} -->\n"
+    text = "# Knowledge\n\n## X\n" + line.format("ada", "a") + line.format("eve", "b")
+    wrapped = text.replace("a long fact", "a long\n  fact").replace("; by", ";\n  by")
+    books = [Book(one + "- last\n  of all (src/a.py:1)\n") for one in (text, wrapped)]
+    for book in books:
+        book.heal()
+    assert books[0].text == books[1].text
+    assert books[1].text.endswith(
+        "- a long fact (said:ada@2026-11-22, said:eve@2026-11-22) "
+        "<!-- id: 0123abcd; by: ada; tags: a, b -->\n- last\n  of all (src/a.py:1)\n"
+    )
+
+
 # -- duplicates
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from preread.dossier import fact_text
+from preread.dossier import brackets, fact_text
 
 NOTE = re.compile(r"<!-- id: ([0-9a-f]{8})((?:; [a-z-]+: [^;]*)*) -->")
 ODD = re.compile(r"(?:\s|-->|<!--|;)+")  # these would end a value or the note
@@ -19,6 +19,9 @@ MARKS = (*RETIRED, RETIRED_AT)
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 MAX_VALUE = 200  # characters
 FILE = "knowledge.md"
+INDENTED = re.compile(r"[ \t]+\S")
+OTHER = re.compile(r"\s+(?:[-*+]\s|\d+[.)]\s|```|~~~)")  # an indented list or code
+MAX_ROWS = 50  # of a fact
 
 
 class Line(NamedTuple):
@@ -39,6 +42,31 @@ def split(line: str) -> tuple[str, str]:
     while text.endswith("-->") and (at := text.rfind("<!--")) >= 0:
         text = text[:at].rstrip()
     return text, line[len(text) :].strip()
+
+
+def joined(lines: Sequence[str], index: int) -> tuple[str, int]:
+    """The bullet at an index as one line, with the indented lines that continue it.
+
+    Also returns the index after them. They end with the last sources or comment; what follows
+    these is not part of the fact.
+    """
+    end = index + 1
+    while end < min(len(lines), index + MAX_ROWS) and _may_continue(lines[end]):
+        end += 1
+    for last in range(end, index, -1):
+        text = " ".join((lines[index].rstrip(), *(row.strip() for row in lines[index + 1 : last])))
+        if text.endswith("-->") or brackets.are_sources(brackets.split_sources(text)[1]):
+            return text, last
+    return " ".join((lines[index].rstrip(), *map(str.strip, lines[index + 1 : end]))), end
+
+
+def _may_continue(row: str) -> bool:
+    return bool(INDENTED.match(row)) and not OTHER.match(row)
+
+
+def at(lines: Sequence[str], number: int) -> tuple[str, str]:
+    """The bullet at a line number, and the comments at its end."""
+    return split(joined(lines, number - 1)[0])
 
 
 def read(comments: str) -> dict[str, str]:

@@ -151,6 +151,10 @@ class _Reader:
             self.head = Section(heading, (), heading_source(heading), number)
             if self.head.source:
                 self.paths.add(heading)
+        elif line.startswith("- ") and not self.is_dossier:
+            bullet, end = fact_notes.joined(self.lines, index)
+            self.bullet(number, bullet[2:].strip())
+            return end - 1
         elif line.startswith("- "):
             self.bullet(number, line[2:].strip())
         elif match := re.match(r"Source:\s*(.+)", line):

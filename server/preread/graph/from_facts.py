@@ -121,7 +121,7 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
     draft = markdown.parse(KNOWLEDGE, "", text, retired=True)[0]
     kinds = {fact.line: _kind(one.heading) for _, one, fact in markdown.all_facts([draft])}
     facts = draft.facts
-    notes = [fact_notes.read(fact_notes.split(lines[fact.line - 1])[1]) for fact in facts]
+    notes = [fact_notes.read(fact_notes.at(lines, fact.line)[1]) for fact in facts]
     remembered = [
         fact_notes.Line(fact.line, fact.text, note) for fact, note in zip(facts, notes, strict=True)
     ]

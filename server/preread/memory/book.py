@@ -1,13 +1,15 @@
 """A file of remembered facts: its entries, and changes to single lines of it.
 
 People edit these files, too, so a change touches only the lines that it has to. Every other byte
-stays as it is: comments, order, line endings.
+stays as it is: comments, order, line endings. If an editor wrapped a fact, a change of it makes it
+one line again.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from itertools import takewhile
 from typing import NamedTuple
 
 from preread.dossier import basenames, brackets, fact_notes, fact_text, markdown, sources
@@ -139,7 +141,7 @@ class Book:
 
     def set_note(self, entry: Entry, values: Mapping[str, str]) -> None:
         """Set an entry's note; empty values are left out."""
-        for line in entry.lines:
+        for line in sorted(entry.lines, reverse=True):
             bullet, comments = self._split(line)
             note = fact_notes.written(comments, {"id": entry.id} | dict(values))
             self._write(line, f"{bullet} {note}")
@@ -159,6 +161,8 @@ class Book:
         while double := next(
             (one for one in self.entries if len(one.lines) > 1 and one.note), None
         ):
+            if self._unwrap(double.lines):
+                continue
             first, *others = double.lines
             own = next(fact.sources for fact in self._facts if fact.line == first)
             only = replace(double, sources=own, lines=(first,))
@@ -177,27 +181,33 @@ class Book:
     ) -> None:
         """Add a line at the end of a collection; the sources of other lines stay unambiguous."""
         meant = [fact.sources for fact in self._facts if fact.line not in instead_of]
-        self._delete(instead_of)
+        below = [row for line in instead_of for row in self._below(line)]
+        self._delete(instead_of, below=True)
         at = self._end_of(collection)
         added = [f"{_bullet(text, cited)} {comments}".rstrip()]
         if at is None:
             at, added = len(self._rows) - 1, ["", f"## {collection}", *added]
-        self._rows[at:at] = [row + self._ending for row in added]
+        self._rows[at:at] = [*(row + self._ending for row in added), *below]
         self._changed()
         meant.insert(sum(fact.line < at + len(added) for fact in self._facts), cited)
-        for fact, wanted in zip(self._facts, meant, strict=False):
+        pairs = list(zip(self._facts, meant, strict=False))
+        for fact, wanted in reversed(pairs):  # the lines below a wrapped fact may move up
             if fact.sources != wanted:  # the short path would now refer to another file
                 own = self._split(fact.line)[1]
                 self._write(fact.line, f"{_bullet(fact.text, map(_full, wanted))} {own}".rstrip())
 
     def _end_of(self, collection: str) -> int | None:
-        """The row after a collection's last fact, or its heading; None if it does not exist."""
+        """The row after a collection's last fact and what is indented below it, or its heading.
+
+        None if the collection does not exist.
+        """
         wanted = collection.casefold()
         same = [one for one in self._sections if one.heading.casefold() == wanted]
         if not same:
             return None
         if same[-1].facts:
-            return same[-1].facts[-1].line
+            last = same[-1].facts[-1].line
+            return self._end(last) + len(self._below(last))
         line = same[-1].line
         return line + self._rows[line].startswith("Source:")
 
@@ -211,16 +221,32 @@ class Book:
         self._write(entry.lines[0], f"{bullet} {comments}".rstrip())
 
     def _split(self, line: int) -> tuple[str, str]:
-        return fact_notes.split(self._rows[line - 1])
+        return fact_notes.at(self._rows, line)
+
+    def _end(self, line: int) -> int:
+        """The number of a fact's last line; higher than its first one's if an editor wrapped it."""
+        return fact_notes.joined(self._rows, line - 1)[1]
+
+    def _below(self, line: int) -> list[str]:
+        """The indented rows below a fact that are not part of it."""
+        return list(takewhile(fact_notes.INDENTED.match, self._rows[self._end(line) :]))
 
     def _write(self, line: int, text: str) -> None:
         ending = "\r" if self._rows[line - 1].endswith("\r") else ""
-        self._rows[line - 1] = text + ending
+        self._rows[line - 1 : self._end(line)] = [text + ending]
         self._changed()
 
-    def _delete(self, lines: Iterable[int]) -> None:
+    def _unwrap(self, lines: Iterable[int]) -> bool:
+        """Make each of these facts one line; False if all of them were."""
+        wrapped = [line for line in sorted(lines, reverse=True) if self._end(line) > line]
+        for line in wrapped:
+            self._write(line, fact_notes.joined(self._rows, line - 1)[0])
+        return bool(wrapped)
+
+    def _delete(self, lines: Iterable[int], *, below: bool = False) -> None:
+        """Delete facts and, with `below`, what is indented below them."""
         for line in sorted(lines, reverse=True):
-            del self._rows[line - 1]
+            del self._rows[line - 1 : self._end(line) + below * len(self._below(line))]
         self._changed()
 
     def _changed(self) -> None:

@@ -139,7 +139,7 @@ def _change(fact: _Checked, path: str, book: Book) -> KeptReply:
         and entry.collection.casefold() == new.collection.casefold()
         and entry.id != added.id
     ]
-    for entry in replaced:
+    for entry in reversed(replaced):  # the lines below a wrapped one may move up
         book.retire(entry, "replaced-by", added.id, fact.note["at"])
     entry = next(one for one in book.live if one.id == added.id)
     gone = {one.id for one in replaced}
