@@ -349,6 +349,20 @@ def test_the_command_line_lists_and_repairs(cli: Cli, shop: Path) -> None:
     assert json_of(cli, shop)["worktrees"][0]["name"] == ""
 
 
+def test_a_merge_that_stops_at_conflicts_exits_1_with_its_reply(cli: Cli, shop: Path) -> None:
+    cli("worktree", "create", "one", cwd=shop)
+    commit(shop / ".worktrees/one", shop_py="PRICE = 1\n")
+    commit(shop, shop_py="PRICE = 2\n")
+    merge = ("worktree", "merge", "one")
+    for more in ((), ("--action", "continue")):
+        done = cli(*merge, *more, "--json", cwd=shop)
+        assert (done.status, done.json["status"]) == (1, "conflicts")
+        assert done.json["conflicts"] == [{"path": "shop.py", "kind": "both changed it"}]
+    assert "shop.py: both changed it" in (done := cli(*merge, *more, cwd=shop)).out
+    assert done.status == 1
+    assert cli(*merge, "--action", "abort", cwd=shop).status == 0
+
+
 def json_of(cli: Cli, root: Path) -> dict:
     found: dict = cli("worktree", "list", "--json", cwd=root).json
     return found

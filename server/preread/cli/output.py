@@ -10,14 +10,16 @@ from preread.cli import terminal, views
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
 
+UNFINISHED = ("incomplete", "conflicts")
+
 
 def exit_status(reply: Model) -> int:
-    """The exit status of a reply: its error code's; FAILED if it is not `ok` or not complete."""
+    """The exit status of a reply: its error code's; FAILED if it is not `ok` or not finished."""
     code = getattr(reply, "code", None)
     if code in CODES and getattr(reply, "status", "error") == "error":
         return CODES[code].exit
-    is_whole = getattr(reply, "status", "") != "incomplete"
-    return 0 if getattr(reply, "ok", True) and is_whole else FAILED
+    is_finished = getattr(reply, "status", "") not in UNFINISHED
+    return 0 if getattr(reply, "ok", True) and is_finished else FAILED
 
 
 def print_out(text: str) -> None:
