@@ -506,6 +506,31 @@ async def test_a_worktree_that_git_alone_knows_is_not_taken_for_a_new_one(shop: 
     assert (shop / ".git/worktrees/one/HEAD").read_text().strip() == head
 
 
+@pytest.mark.parametrize("what", ["folder", "link"])
+async def test_a_deleted_worktree_is_named_by_every_call_and_its_commits_are_counted(
+    shop: Path, what: str
+) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    commit(at, new_py="x = 1\n")
+    if what == "folder":
+        shutil.rmtree(at)
+    else:
+        (at / ".git").unlink()
+    for method, params in (
+        ("diff", {}), ("merge", {}), ("merge", {"action": "continue"}),
+        ("merge", {"action": "abort"}), ("remove", {}),
+    ):  # fmt: skip
+        error = await call(shop, method, name="one", **params)
+        assert error["details"]["reason"] == "gone"
+        assert f"The folder of one is gone: {at}" in error["message"]
+        assert "worktree.prune" in error["hint"]
+    (row, _) = (await call(shop, "list"))["worktrees"]
+    assert (row["state"], row["ahead"], row["behind"]) == ("missing", 1, 0)
+    git(shop, "worktree", "prune")
+    (row, _) = (await call(shop, "list"))["worktrees"]
+    assert (row["state"], row["ahead"], row["behind"]) == ("missing", 1, 0)
+
+
 async def test_gits_folder_of_a_worktree_is_found_by_a_relative_path_too(shop: Path) -> None:
     at = Path((await call(shop, "create", name="one"))["path"])
     entry = shop / ".git/worktrees/one"

@@ -32,7 +32,7 @@ class Compared(Model):
 
 
 def compare(repository: Repository, record: Record, *, limit: int = MAX_DIFF) -> Compared:
-    path = records.path_of(repository, record.name)
+    path = records.folder_of(repository, record)
     base = record.base or record.begun_at
     fork = repository.out("merge-base", base, "HEAD", at=path) or record.begun_at
     rows = repository.names("diff", "--numstat", "-z", "--no-renames", *PLAIN, fork, "--", at=path)

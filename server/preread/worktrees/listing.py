@@ -49,15 +49,17 @@ def all_worktrees(repository: Repository) -> list[Worktree]:
         record = at.pop(checkout["worktree"], None)
         row = _described(repository, checkout, record)
         (others if record is None else found).append(row)
-    missing = [_without_checkout(record, path) for path, record in at.items()]
+    missing = [_without_checkout(repository, record, path) for path, record in at.items()]
     return [*sorted((*found, *missing), key=lambda one: one.name), *reversed(others)]
 
 
-def _without_checkout(record: Record, path: str) -> Worktree:
+def _without_checkout(repository: Repository, record: Record, path: str) -> Worktree:
     state = "missing" if record.stage == "ready" else record.stage
+    ahead, behind = _counts(repository, record.branch, record.base)
     return Worktree(
         name=record.name, path=path, branch=records.short(record.branch), head="",
         base=records.short(record.base), issue=record.issue, feature=record.feature, state=state,
+        ahead=ahead, behind=behind,
     )  # fmt: skip
 
 
@@ -65,27 +67,29 @@ def _described(repository: Repository, checkout: dict[str, str], record: Record 
     path = Path(checkout["worktree"])
     branch = checkout.get("branch", record.branch if record else "")
     base = record.base if record else ""
+    ahead, behind = _counts(repository, branch, base)
     row = Worktree(
         name=record.name if record else "", path=str(path), branch=records.short(branch),
         head=checkout.get("HEAD", ""), base=records.short(base),
         issue=record.issue if record else None, feature=record.feature if record else "",
-        state=record.stage if record else "ready",
+        state=record.stage if record else "ready", ahead=ahead, behind=behind,
     )  # fmt: skip
     if not (path / ".git").exists():
         return row.model_copy(update={"state": "missing" if row.state == "ready" else row.state})
-    counts = (0, 0)
-    if base and repository.commit_of(base):
-        counts = divergence(repository, branch, base)
     return row.model_copy(
         update={
             "dirty": tuple(changes(repository, path)[:MAX_SHOWN]),
-            "ahead": counts[0],
-            "behind": counts[1],
             "under_way": under_way(repository, path),
             "agent": record.agent if record and is_at_work(repository, record.name) else "",
             "dossier": _last_dossier(path / repository.prefix),
         }
     )
+
+
+def _counts(repository: Repository, branch: str, base: str) -> tuple[int, int]:
+    """How far a branch is from its base, whether its folder exists or not; zeros without a base."""
+    is_known = base and repository.commit_of(base) and repository.commit_of(branch)
+    return divergence(repository, branch, base) if is_known else (0, 0)
 
 
 def divergence(repository: Repository, one: str, other: str) -> tuple[int, int]:

@@ -236,8 +236,7 @@ def target(repository: Repository, record: Record, into: str) -> str:
 
 
 def _check_clean(repository: Repository, record: Record, path: Path) -> None:
-    if not (path / ".git").exists():
-        raise failed(f"{path} is missing.", "`preread worktree prune` repairs it.")
+    records.folder_of(repository, record)
     if what := listing.under_way(repository, path):
         raise failed(
             f"A {what} is under way in {record.name}.",
@@ -260,6 +259,7 @@ def _check_clean(repository: Repository, record: Record, path: Path) -> None:
 
 
 def _need_under_way(repository: Repository, record: Record, path: Path) -> str:
+    records.folder_of(repository, record)
     if what := listing.under_way(repository, path):
         return what
     raise failed(f"Nothing is under way in {record.name}.", "", reason="nothing")

@@ -129,6 +129,19 @@ def path_of(repository: Repository, name: str) -> Path:
     return repository.layout.real(repository.layout.worktrees) / check_name(name)
 
 
+def folder_of(repository: Repository, record: Record) -> Path:
+    """The folder of a worktree. Raises E_WORKTREE if somebody deleted it."""
+    path = path_of(repository, record.name)
+    if (path / ".git").exists():
+        return path
+    raise failed(
+        f"The folder of {record.name} is gone: {path}.",
+        "`preread worktree prune` saves what is left of its work and forgets the worktree. Its "
+        f"branch {short(record.branch)} stays.",
+        reason="gone",
+    )
+
+
 def short(branch: str) -> str:
     """A branch's name as people write it."""
     return re.sub(r"^refs/heads/", "", branch)

@@ -101,9 +101,7 @@ def _remove(repository: Repository, record: Record, work: Work) -> None:
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:
     """The work in a worktree. Raises E_WORKTREE if the worktree may not be removed."""
-    if not (records.path_of(repository, record.name) / ".git").exists():
-        hint = "`preread worktree prune` saves what is left of its work and forgets the worktree."
-        raise failed(f"The folder of {record.name} is gone.", hint, reason="gone")
+    records.folder_of(repository, record)
     work = work_in(repository, record)
     reasons = [*_described(work), *_git_lock(repository, record)]
     if reasons and not force:

@@ -74,6 +74,8 @@ class Repository:
         must = must or bool(_reason(done))
         if why := git.failure(arguments, done, SECONDS, must=must):
             raise _failure(why, done, self.common)
+        if done.status == git.MISSING and not (at or self.top).is_dir():
+            raise failed(f"The folder {at or self.top} is gone.", reason="gone")
         if done.status == git.MISSING:
             raise failed("git is not installed.", "Install git 2.38 or newer.")
         return done
