@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -359,10 +360,11 @@ def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(
     built = project.load()
     assert built.said == ("ok", None)
     assert len(set(sessions)) == 2
-    assert built.run["stats"]["turns"] in {
-        3,
-        4,
-    }  # a cut answer counts if its beginning was reported
+    # If the beginning of a cut answer arrived, it counts, and the client goes on after it; if not,
+    # the client asks the same again.
+    asked = Counter(one.turn for one in api.requests if one.session == sessions[0])
+    cut_or_read = len(asked) - (asked[max(asked)] > 1)
+    assert built.run["stats"]["turns"] == cut_or_read + 2
     assert len(built.costs) == 2
     assert sum(built.costs) == pytest.approx(built.reply["stats"]["cost_usd"])
     assert all(built.costs)
