@@ -200,6 +200,43 @@ async def test_forced_removal_keeps_all_of_it_under_a_ref(shop: Path) -> None:
     assert (Path(back["path"]) / "new.py").exists()
 
 
+async def test_removal_keeps_marks_and_personal_notes_in_a_backup(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    state, own = at / ".project" / ".state", shop / ".project" / ".state"
+    note = {"content": "the till is slow", "personal": True}
+    kept = await answer(at, {"method": "memory.remember", "params": note})
+    assert kept["result"]["path"] == ".project/.state/knowledge.md"
+    (state / "wrong.json").write_text('{"0123abcd": {"feature": "till", "text": "x"}}\n')
+    files = {name: (state / name).read_bytes() for name in ("knowledge.md", "wrong.json")}
+    told = await call(shop, "remove", name="one", dry_run=True)
+    assert "A backup would keep its marks" in told["notes"][-1]
+    assert not (own / "backups").exists()
+    done = await call(shop, "remove", name="one")
+    assert done["kept"] == ""
+    assert done["backup"].endswith("-worktree-one")
+    assert done["backup"] in done["next"]
+    restored = await answer(
+        shop, {"method": "integrity.restore", "params": {"id": done["backup"]}}, by="person"
+    )
+    assert set(restored["result"]["restored"]) == {f".project/.state/{name}" for name in files}
+    assert {name: (own / name).read_bytes() for name in files} == files
+    at = Path((await call(shop, "create", name="one"))["path"])
+    await answer(at, {"method": "memory.remember", "params": note})
+    for name, data in files.items():  # the project has the same
+        (state / name).write_bytes(data)
+    assert (await call(shop, "remove", name="one"))["backup"] == ""
+
+
+async def test_removal_copies_nothing_that_a_link_in_the_worktree_leads_to(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    elsewhere = shop / "elsewhere"
+    write(elsewhere, {"knowledge.md": "# Knowledge\n", "wrong.json": "{}\n"})
+    (at / ".project").mkdir(exist_ok=True)
+    (at / ".project" / ".state").symlink_to(elsewhere)
+    assert (await call(shop, "remove", name="one", force=True))["backup"] == ""
+    assert (elsewhere / "knowledge.md").exists()
+
+
 async def test_forced_removal_keeps_what_was_staged_among_conflicts(shop: Path) -> None:
     at = Path((await call(shop, "create", name="one"))["path"])
     commit(at, shop_py="PRICE = 1\n")

@@ -48,11 +48,13 @@ def keep_file(layout: Layout, feature: str, name: str) -> None:
         atomic.write(folder / f"{name}.{max(copies, default=0) + 1}", data, durable=True)
 
 
-def keep(layout: Layout, why: str, paths: Iterable[Path]) -> str:
+def keep(layout: Layout, why: str, paths: Iterable[Path], of: Layout | None = None) -> str:
     """Copy files of `.project/` into a new set; returns its id, empty if there is nothing to copy.
 
-    `why` is part of the id: letters, digits and hyphens. Raises E_WRITE and E_READ.
+    `why` is part of the id: letters, digits and hyphens. `of` is the project whose files they are,
+    by default the one that keeps the copies. Raises E_WRITE and E_READ.
     """
+    owner = of or layout
     found = {path: plain_bytes(path) for path in paths}
     copies = {path: data for path, data in found.items() if data is not None}
     if not copies:
@@ -62,7 +64,7 @@ def keep(layout: Layout, why: str, paths: Iterable[Path]) -> str:
     part = sets / f".{id_}{PART}"
     try:
         for path, data in copies.items():
-            atomic.write(part / path.relative_to(layout.project), data, durable=True)
+            atomic.write(part / path.relative_to(owner.project), data, durable=True)
         atomic.replace(part, sets / id_)
     except BaseException:
         with suppress(PrereadError):

@@ -1,12 +1,18 @@
-"""Remove a worktree; work that exists nowhere else is kept under a ref first."""
+"""Remove a worktree; work that exists nowhere else is kept under a ref first.
+
+What a person keeps in it and git must never see is copied to the backups of the main project.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from preread import backups
 from preread.errors import PrereadError
 from preread.infra.plural import counted
+from preread.infra.reading import plain_bytes
+from preread.layout import Layout
 from preread.worktrees import listing, records, rescue, undo
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, failed
@@ -27,10 +33,11 @@ class Work(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """The ref that keeps the work, if any, and its commit."""
+    """The ref that keeps the work, if any, its commit, and the backup of private files, if any."""
 
     kept: str
     commit: str
+    backup: str = ""
 
 
 def work_in(repository: Repository, record: Record) -> Work:
@@ -81,8 +88,7 @@ def remove(repository: Repository, name: str, *, force: bool) -> Removed:
             raise failed(f"An agent is at work in {name}.", "Cancel it first.", reason="agent")
         work = check(held, record, force=force)
         removed = keep(held, record, work) if work else Removed("", "")
-        _remove(held, record, work)
-    return removed
+        return removed._replace(backup=_remove(held, record, work))
 
 
 def remove_unchanged(repository: Repository, name: str) -> None:
@@ -93,10 +99,33 @@ def remove_unchanged(repository: Repository, name: str) -> None:
         _remove(held, record, work)
 
 
-def _remove(repository: Repository, record: Record, work: Work) -> None:
+def private_files(repository: Repository, record: Record) -> list[Path]:
+    """A person's marks and notes in a worktree, unless the main project has the same.
+
+    What a link leads to outside the worktree stays anyway.
+    """
+    main, own = repository.layout, _project_in(repository, record)
+    pairs = ((own.wrong, main.wrong), (own.personal_knowledge, main.personal_knowledge))
+    return [
+        file
+        for file, other in pairs
+        if file.resolve().is_relative_to(own.root)
+        and plain_bytes(file) not in {None, plain_bytes(other)}
+    ]
+
+
+def _project_in(repository: Repository, record: Record) -> Layout:
+    return Layout(records.path_of(repository, record.name) / repository.prefix)
+
+
+def _remove(repository: Repository, record: Record, work: Work) -> str:
+    """Remove a worktree; returns the id of the backup of its private files."""
+    private, own = private_files(repository, record), _project_in(repository, record)
+    backup = backups.keep(repository.layout, f"worktree-{record.name}", private, own)
     leaving = record.model_copy(update={"stage": "removing", "tip": work.tip})
     records.write(repository.layout, leaving)
     undo.removal(repository, leaving)
+    return backup
 
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:

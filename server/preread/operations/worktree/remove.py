@@ -26,17 +26,29 @@ class RemoveReply(Model):
     name: str
     kept: str = Field(description="The ref that keeps its work; empty if it had none of its own.")
     commit: str
+    backup: str = Field(
+        "", description="The backup of its marks of wrong facts and personal notes, if it had any."
+    )
     next: str
 
 
 def _remove(services: Services, request: RemoveRequest) -> RemoveReply:
     removed = removal.remove(open_repository(services), request.name, force=request.force)
-    back = f"Get its work back: `preread worktree create {request.name} --base {removed.kept}`"
+    todo = []
+    if removed.kept:
+        again = f"`preread worktree create {request.name} --base {removed.kept}`"
+        todo.append(f"Get its work back: {again}.")
+    if removed.backup:
+        todo.append(
+            f"Its marks of wrong facts and personal notes are in the backup {removed.backup}; "
+            f"`preread restore {removed.backup}` puts them in the place of this project's own."
+        )
     return RemoveReply(
         name=request.name,
         kept=removed.kept,
         commit=removed.commit,
-        next=back if removed.kept else "Nothing is left to do.",
+        backup=removed.backup,
+        next=" ".join(todo) or "Nothing is left to do.",
     )
 
 
@@ -47,6 +59,8 @@ def _preview(services: Services, request: RemoveRequest) -> Preview:
     notes = [f"{records.path_of(repository, record.name)} and its branch would be removed."]
     if work:
         notes.append(f"A ref below {records.REMOVED}{record.name}/ would keep its work.")
+    if removal.private_files(repository, record):
+        notes.append("A backup would keep its marks of wrong facts and personal notes.")
     return Preview(notes=tuple(notes))
 
 
