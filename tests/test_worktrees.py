@@ -200,6 +200,22 @@ async def test_forced_removal_keeps_all_of_it_under_a_ref(shop: Path) -> None:
     assert (Path(back["path"]) / "new.py").exists()
 
 
+@pytest.mark.parametrize("folder", ["", "deep"])
+def test_a_worktree_is_not_removed_from_inside(cli: Cli, shop: Path, folder: str) -> None:
+    cli("worktree", "create", "one", cwd=shop)
+    cli("worktree", "create", "two", cwd=shop)
+    at = shop / ".worktrees/one"
+    (at / "deep").mkdir()
+    for more in ((), ("--force",)):
+        done = cli("worktree", "remove", "one", *more, "--json", cwd=at / folder)
+        assert (done.status, done.json["details"]["reason"]) == (1, "inside")
+        assert str(shop) in done.json["hint"]
+    assert (at / "shop.py").exists()
+    assert cli("worktree", "remove", "two", cwd=at / folder).status == 0
+    done = cli("worktree", "remove", "one", cwd=shop)
+    assert (done.status, done.err) == (0, "")
+
+
 async def test_removal_keeps_marks_and_personal_notes_in_a_backup(shop: Path) -> None:
     at = Path((await call(shop, "create", name="one"))["path"])
     state, own = at / ".project" / ".state", shop / ".project" / ".state"

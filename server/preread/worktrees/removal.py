@@ -130,7 +130,10 @@ def _remove(repository: Repository, record: Record, work: Work) -> str:
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:
     """The work in a worktree. Raises E_WORKTREE if the worktree may not be removed."""
-    records.folder_of(repository, record)
+    path = records.folder_of(repository, record)
+    if repository.services.layout.root.is_relative_to(path):
+        hint = f"Call it from elsewhere, like {repository.layout.root}."
+        raise failed(f"This call comes from inside {record.name}.", hint, reason="inside")
     work = work_in(repository, record)
     reasons = [*_described(work), *_git_lock(repository, record)]
     if reasons and not force:
