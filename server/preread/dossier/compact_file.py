@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, combinations, pairwise, starmap
+from itertools import accumulate, chain, combinations, islice, pairwise, starmap
 
 from preread.dossier import fact_text, sources
 from preread.models import SpanMark
@@ -169,26 +169,26 @@ class CompactFile:
         Their own text may have changed. Of several line counts, the one nearest to the marked.
         In place of a single line, there must be a single line.
         """
-        digests = {n: _digest([line]) for n, line in enumerate(self.lines, 1) if line}
-        numbers = [0, *digests, len(self.lines) + 1]
-        known = {0: _digest([""]), **digests, len(self.lines) + 1: _digest([""])}
-        begins = [at for at, number in enumerate(numbers) if known[number] == marked.before]
-        ends = [at for at, number in enumerate(numbers) if known[number] == marked.after]
-        most = marked.lines * 2 + MAX_ADDED
-        found = [
-            (numbers[begin + 1], numbers[end - 1])
-            for begin in begins
-            for end in ends
-            if begin + 1 < end and numbers[end] - numbers[begin] <= most
-        ]
+        found = list(islice(self._between_neighbours(marked), MAX_REGIONS + 1))
         if len(found) > MAX_REGIONS:
             return None
-        if marked.lines == 1:
-            found = [one for one in found if one[0] == one[1]]
         inside = [one for one in found if self.symbol(*one) == marked.symbol]
         if len({start for start, _ in inside}) != 1:
             return None
         return min(inside, key=lambda one: abs(one[1] - one[0] + 1 - marked.lines))
+
+    def _between_neighbours(self, marked: SpanMark) -> Iterator[tuple[int, int]]:
+        """Every run of lines between the marked neighbours, in any symbol."""
+        filled = [number for number, line in enumerate(self.lines, 1) if line]
+        digests = [_digest([""]), *(_digest([self.lines[n - 1]]) for n in filled), _digest([""])]
+        ends = [at for at, digest in enumerate(digests) if digest == marked.after]
+        most = 1 if marked.lines == 1 else marked.lines * 2 + MAX_ADDED
+        for begin in (at for at, digest in enumerate(digests) if digest == marked.before):
+            for end in ends[bisect_left(ends, begin + 2) :]:
+                start, last = filled[begin], filled[end - 2]
+                if last - start >= most:
+                    break
+                yield start, last
 
     def _size(self, start: int, end: int) -> int:
         """Characters of these lines without added commas; 0-based, `end` is not included."""

@@ -1,6 +1,6 @@
 """Find cited lines again after their file changed or was renamed, or their definition moved."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from preread.dossier import sources
@@ -62,36 +62,21 @@ class Relocator:
         return replace(ref, path=place.path, start=place.start, end=end)
 
     def equal_lines(self, ref: Ref, digest: str) -> Ref | None:
-        """The only lines with this digest in the file or its new place; for sources without marks.
-
-        The cited lines themselves, if they still have it.
-        """
-        path = ref.path if self.tree.exists(ref.path) else self._renames.of(ref.path)
-        if not path:
-            return None
-        text = self._text(path)
-        if path == ref.path and text.span_digest(ref.start, ref.end) == digest:
-            return ref
-        height = ref.end - ref.start
+        """Where the file, or its new place, has lines with this digest: as cited, else once."""
+        path = self._path_now(ref.path)
+        text, height = self._text(path), ref.end - ref.start
         starts = range(1, len(text.lines) - height + 1)
-        found = [at for at in starts if text.span_digest(at, at + height) == digest]
-        if len(found) != 1:
-            return None
-        return replace(ref, path=path, start=found[0], end=found[0] + height)
+        return _only(ref, path, [n for n in starts if text.span_digest(n, n + height) == digest])
 
     def quoted_lines(self, ref: Ref, quoted: Sequence[str]) -> Ref | None:
-        """Where the file, or its new place, has these lines: as cited, else in the only place."""
-        path = ref.path if self.tree.exists(ref.path) else self._renames.of(ref.path)
-        if not path or len(quoted) != ref.end - ref.start + 1:
+        """Where the file, or its new place, has exactly these lines: as cited, else once."""
+        wanted = ["".join(line.split()) for line in quoted]
+        if len(wanted) != ref.end - ref.start + 1 or not any(wanted):
             return None
-        text, wanted = self._text(path), ["".join(line.split()) for line in quoted]
-        last = len(text.lines) - len(wanted) + 1
-        found = [at for at in range(last) if text.lines[at : at + len(wanted)] == wanted]
-        if path == ref.path and ref.start - 1 in found:
-            return ref
-        if len(found) != 1 or not any(wanted):
-            return None
-        return replace(ref, path=path, start=found[0] + 1, end=found[0] + len(wanted))
+        path = self._path_now(ref.path)
+        lines = self._text(path).lines
+        starts = range(1, len(lines) - len(wanted) + 2)
+        return _only(ref, path, [n for n in starts if lines[n - 1 : n - 1 + len(wanted)] == wanted])
 
     def renamed(self, ref: Ref, digest: str) -> Ref | None:
         """A whole file or a test in the file's new place, if its text is still the same."""
@@ -113,25 +98,19 @@ class Relocator:
         They are those between the neighbours of the cited ones, else the cited ones themselves,
         else no more lines than were cited, with each quote exactly once; otherwise None.
         """
-        path = ref.path if self.tree.exists(ref.path) else self._renames.of(ref.path)
-        if not path:
-            return None
+        path = self._path_now(ref.path)
         text = self._text(path)
-        found = [text.quoting(quote) for quote in quotes]
+        places = [text.quoting(quote) for quote in quotes]
         lines = text.between_neighbours(marked) if marked is not None else None
-        if lines is not None and all(
-            any(lines[0] <= start and end <= lines[1] for start, end in one) for one in found
-        ):
+        if lines is not None and _has_all(lines, places):
             return replace(ref, path=path, start=lines[0], end=lines[1])
-        if path == ref.path and all(
-            any(ref.start <= start and end <= ref.end for start, end in one) for one in found
-        ):
+        if path == ref.path and _has_all((ref.start, ref.end), places):
             return ref
         if marked is not None:
-            found = [[at for at in one if text.symbol(*at) == marked.symbol] for one in found]
-        if any(len(one) != 1 for one in found):
+            places = [[at for at in one if text.symbol(*at) == marked.symbol] for one in places]
+        if any(len(one) != 1 for one in places):
             return None
-        start, end = min(one[0][0] for one in found), max(one[0][1] for one in found)
+        start, end = min(one[0][0] for one in places), max(one[0][1] for one in places)
         is_one_place = end - start <= ref.end - ref.start
         return replace(ref, path=path, start=start, end=end) if is_one_place else None
 
@@ -146,6 +125,10 @@ class Relocator:
         defined = {(one.container, one.name) for one in outline.symbols}
         defined |= {(one.group, one.name) for one in outline.tests}
         return marked.symbol in {symbol_path(*one) for one in defined}
+
+    def _path_now(self, path: str) -> str:
+        """A file's path, or its new one after a rename; empty if it is gone."""
+        return path if self.tree.exists(path) else self._renames.of(path)
 
     def _text(self, path: str) -> CompactFile:
         if path not in self._texts:
@@ -178,7 +161,7 @@ class Relocator:
 
         While the file still defines the symbol, the same text elsewhere is a copy: nothing moved.
         """
-        current = path if self.tree.exists(path) else self._renames.of(path)
+        current = self._path_now(path)
         renamed = self._in_file(current, marked, "") if current != path and current else None
         if renamed is not None:
             return renamed
@@ -208,6 +191,20 @@ class Relocator:
                 searched += 1
                 if needle in (self.tree.text(other) or ""):
                     yield other
+
+
+def _only(ref: Ref, path: str, starts: list[int]) -> Ref | None:
+    """The cited lines if one of these lines starts them, else those from the only start."""
+    if path == ref.path and ref.start in starts:
+        return ref
+    if len(starts) != 1:
+        return None
+    return replace(ref, path=path, start=starts[0], end=starts[0] + ref.end - ref.start)
+
+
+def _has_all(lines: tuple[int, int], places: Iterable[Sequence[tuple[int, int]]]) -> bool:
+    """Whether each quote has a place within the lines; 1-based and inclusive."""
+    return all(any(lines[0] <= a and b <= lines[1] for a, b in one) for one in places)
 
 
 def _closest(
