@@ -248,7 +248,8 @@ def _written_by_people(name: str, text: str, manifest: Manifest) -> Draft:
     best: dict[str, Fact] = {}
     for fact in sorted(draft.facts, key=lambda fact: manifest.spans.keys() >= {*fact.sources}):
         best[fact_text.fact_id(name, fact.text)] = fact
-    chosen = {fact.line for id_, fact in best.items() if id_ not in {*manifest.facts}}
+    built = {*manifest.facts}
+    chosen = {fact.line for id_, fact in best.items() if id_ not in built}
     sections = [
         replace(section, items=tuple(fact for fact in section.facts if fact.line in chosen))
         for section in draft.sections
