@@ -44,11 +44,18 @@ def root(tmp_path: Path, cli: Cli) -> Path:
 
 
 def spoil(root: Path) -> None:
-    (root / "src" / "login.py").write_text(CODE.replace("because the service refuses more", STALE))
+    _replace_login(root, CODE.replace("because the service refuses more", STALE))
 
 
 def restore(root: Path) -> None:
-    (root / "src" / "login.py").write_text(CODE)
+    _replace_login(root, CODE)
+
+
+def _replace_login(root: Path, text: str) -> None:
+    """Replace the file in one step: a watcher may see the empty file that `write_text` begins with."""
+    new = root.with_name(f"{root.name}-login.py")
+    new.write_text(text)
+    new.replace(root / "src" / "login.py")
 
 
 def hint(root: Path) -> Path:
