@@ -110,6 +110,13 @@ def test_each_broken_rule_is_reported_with_its_line(line: str, code: str) -> Non
     assert "first" in [fact.text for fact in draft.facts] or line.startswith("Source")
 
 
+def test_a_source_on_its_own_line_is_told_where_sources_go() -> None:
+    [problem] = markdown.parse(
+        "patterns.md", "login", "# Patterns: login\n\n## Own\n  Source: a.py:1"
+    )[1]
+    assert "in round brackets" in problem.message
+
+
 def test_a_fact_without_source_is_kept_for_the_check_to_drop() -> None:
     assert fact_of("- no source at all") == Fact("no source at all", (), 4)
 

@@ -340,13 +340,24 @@ def test_a_persons_fact_without_a_quote_stays_unverified_until_its_line_is_back(
     for text in (changed, f"#\n{changed}"):  # what is at the line now is not what it was
         code.write_text(text)
         warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
-        assert any(mine in one and "no longer say it" in one for one in warnings)
+        assert any(mine in one and "do not say it" in one for one in warnings)
         assert f"- {mine} (login.py:18)\n" in path.read_text()
         [found] = cli("facts", mine, "--json", cwd=project).json["facts"]
         assert found["state"] == "unverified"
     code.write_text(f"#\n#\n{LOGIN}")
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
     assert f"- {mine} (login.py:20)\n" in path.read_text()
+
+
+def test_a_warning_names_the_sources_until_the_fact_is_deleted(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    before = path.read_text()
+    mine = "tokens are made by `sign_with_care`"
+    path.write_text(f"{before}\n## Ours\n- {mine} (login.py:18)\n")
+    [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+    assert warning.endswith(f"its sources do not say it: {mine} (login.py:18)")
+    path.write_text(before)
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
 
 
 def test_a_fact_about_a_function_that_became_one_line_is_valid_while_its_lines_say_its_quotes(
@@ -369,7 +380,7 @@ def test_a_fact_about_a_function_that_became_one_line_is_valid_while_its_lines_s
         code.write_text("#\n" * above + wrapped)
         told = cli("load", "login", "--json", cwd=project).json["warnings"]
         assert [one.rpartition(": ")[2] for one in told] == [
-            "`return token.startswith`", *list(mine)[3:],
+            "`return token.startswith` (login.py:21-23)", f"{list(mine)[3]} (login.py:21-23)",
         ]  # fmt: skip
         assert (
             f"- the whole of `def logout(` (login.py:{21 + above}-{23 + above})" in path.read_text()
@@ -455,7 +466,7 @@ def test_a_persons_fact_follows_its_quotes_within_their_definition(
     for text in (elsewhere, f"#\n{twice}"):
         code.write_text(text)
         [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
-        assert "its sources no longer say it: say which one" in warning
+        assert "its sources do not say it: say which one" in warning
         assert mine.format(15) in path.read_text()
         code.write_text(f"#\n{longer}")
         assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
@@ -468,7 +479,7 @@ def test_a_renamed_enclosing_definition_is_noticed(project: Path, cli: Cli) -> N
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
     (project / "login.py").write_text(LOGIN.replace("logout", "sign_out"))
     warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
-    assert any(mine in one and "no longer say it" in one for one in warnings)
+    assert any(mine in one and "do not say it" in one for one in warnings)
     assert mine in path.read_text()
 
 

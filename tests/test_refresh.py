@@ -164,7 +164,7 @@ def test_what_a_person_wrote_stays_word_for_word(scene, api):
     assert "- no source\n" in text
     told = [one for one in reply["warnings"] if one.startswith("A person wrote this")]
     assert [one.partition(": ")[0].partition(", and ")[2] for one in told] == [
-        "its sources no longer say it",
+        "its sources do not say it",
         "it names no source",
     ]
     assert [("never retry" in one, "no source" in one) for one in told] == [
@@ -294,7 +294,7 @@ def test_an_edit_of_a_models_fact_survives_paid_rebuilds_and_conflicts_are_shown
         assert mine in scene.texts["codebase.md"]
         assert theirs in scene.texts["codebase.md"]
         [warning] = reply["warnings"]
-        assert warning.startswith("A person wrote this, and its sources no longer say it: Ann says")
+        assert warning.startswith("A person wrote this, and its sources do not say it: Ann says")
     assert len(sessions(api)) == 4
 
 

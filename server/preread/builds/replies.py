@@ -247,11 +247,13 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
     if not manifest.unverified:
         return
     drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()]
-    with_sources = {fact.text for _, _, fact in markdown.all_facts(drafts) if fact.sources}
-    for text in manifest.unverified[:MAX_LOST]:
-        why = "its sources no longer say it" if text in with_sources else "it names no source"
-        yield f"A person wrote this, and {why}: {text[:MAX_SHOWN]}"
-    if (more := len(manifest.unverified) - MAX_LOST) > 0:
+    written = {fact.text: fact.sources for _, _, fact in markdown.all_facts(drafts)}
+    unverified = [text for text in manifest.unverified if text in written]
+    for text in unverified[:MAX_LOST]:
+        why = "its sources do not say it" if written[text] else "it names no source"
+        cited = f" ({', '.join(written[text])})"[:MAX_SHOWN] if written[text] else ""
+        yield f"A person wrote this, and {why}: {text[:MAX_SHOWN]}{cited}"
+    if (more := len(unverified) - MAX_LOST) > 0:
         yield f"People wrote {counted(more, 'more fact')} that cannot be verified."
 
 

@@ -160,11 +160,7 @@ class _Reader:
         elif match := re.match(r"Source:\s*(.+)", line):
             self.source_line(number, match[1].strip())
         elif line.strip() and line.strip() != NO_FACTS and not COMMENT.fullmatch(line.strip()):
-            is_heading = line.startswith("#")
-            message = (
-                "headings start with `## `" if is_heading else "facts start with `- `; no prose"
-            )
-            self.problem(number, "E_PROSE", message)
+            self.problem(number, "E_PROSE", _why_not(line))
         return index
 
     def read(self) -> Draft:
@@ -174,6 +170,15 @@ class _Reader:
             index = self.line(index)
         self.close_section()
         return Draft(self.name, self.feature, tuple(self.sections))
+
+
+def _why_not(line: str) -> str:
+    """Why a line is not part of the format."""
+    if line.startswith("#"):
+        return "headings start with `## `"
+    if line.lstrip().startswith("Source:"):
+        return "a fact's sources are at its end, in round brackets, like (src/a.py:12)"
+    return "facts start with `- `; no prose"
 
 
 def parse(
