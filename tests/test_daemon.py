@@ -577,6 +577,38 @@ async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
     listening.close()
 
 
+@pytest.mark.anyio
+async def test_a_call_that_the_servers_end_cuts_off_is_no_fault_of_the_app(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun = anyio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        begun.set()
+        await anyio.sleep_forever()
+
+    config = uvicorn.Config(
+        app, ws=protocol.BoundedWebSocket, lifespan="off", log_config=None,
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    listening = socket.create_server(("127.0.0.1", 0))
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listening])
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.write(UPGRADE)
+            assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+            await begun.wait()
+            server.should_exit = True
+            await reader.read()
+            writer.close()
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert told == ["Cancel 1 running task(s), timeout graceful shutdown exceeded"]
+
+
 # -- the process
 
 

@@ -174,6 +174,17 @@ class BoundedWebSocket(_SlowReaders, WebSocketsSansIOProtocol):
         if found.family == socket.AF_UNIX:
             self.client = ("unix", peer_of(found)[1])
 
+    async def run_asgi(self) -> None:
+        app = self.app
+
+        async def until_the_end(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+            # Only the server's end cancels it; uvicorn would log that as the app's fault.
+            with suppress(asyncio.CancelledError):
+                await app(scope, receive, send)
+
+        self.app = until_the_end
+        await super().run_asgi()
+
     async def send(self, message: Any) -> None:  # noqa: ANN401 - an ASGI message
         await super().send(message)
         if self.close_sent:  # also after a refusal, for which uvicorn would log an error
