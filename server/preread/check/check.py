@@ -48,7 +48,7 @@ def check(
     - `external`: what configured servers answered in this run. An external source is valid when
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
     - `people`: ids of facts that people wrote, each with whether its sources still exist. These
-      facts are kept even if they no longer check out.
+      facts are kept even if they do not check out, unless no dossier may contain them.
     - `replaced`: ids (or lasting ids) of facts to leave out, each with the id of the person's fact
       that counts instead. If that does not check out, both are kept.
     - `credentials`: the project's secrets, if they have been read already.
@@ -75,7 +75,8 @@ def check(
     kept = [d for d in kept if d.sections or d.name in REQUIRED or not budget]
     all_problems = (*map(screening.redacted, problems), *checker.problems)
     over = tuple(over_budget)
-    return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans, over)
+    removed = tuple(checker.removed)
+    return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans, over, removed)
 
 
 def _digests(

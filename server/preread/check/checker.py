@@ -67,6 +67,7 @@ class Checker:
         self.services, self.lookups = services, lookups
         self.people, self.screening = people, screening
         self.problems: list[Problem] = []
+        self.removed: list[Problem] = []  # facts of people that no dossier may contain
         self._wrong = wrong_marks.ids(services.layout)
         self._wrong_shapes = wrong_marks.shapes(services.layout)
         self._seen: set[tuple[str, str]] = set()
@@ -78,7 +79,10 @@ class Checker:
         numbers = count(1)
         for section in draft.sections:
             heading = f"{section.heading}\t{section.source}"
-            if self._report(draft.name, section.line, self.screening.rejection(heading)):
+            rejection = self.screening.rejection(heading)
+            if self._report(draft.name, section.line, rejection):
+                for fact in section.facts:
+                    self._note_removed(draft.name, fact, rejection)
                 continue
             valid = list(self._valid_items(draft.name, section, numbers))
             verdicts += [one for one in valid if isinstance(one, Verdict)]
@@ -103,6 +107,10 @@ class Checker:
         if rejection is not None:
             self._problem(name, line, *rejection)
         return rejection is not None
+
+    def _note_removed(self, name: str, fact: Fact, rejection: Rejection | None) -> None:
+        if rejection is not None and fact_text.fact_id(name, fact.text) in self.people:
+            self.removed.append(Problem(name, fact.line, *rejection))
 
     def _valid_items(
         self, name: str, section: Section, numbers: Iterator[int]
@@ -132,6 +140,8 @@ class Checker:
             else self._rejection(name, fact, identity)
         )
         if self._report(name, fact.line, rejection):
+            if place not in self._seen:
+                self._note_removed(name, fact, rejection)
             return None
         self._seen.add(place)
         spans = self._spans(name, fact)
@@ -152,7 +162,7 @@ class Checker:
         return (
             _too_large(fact, whole)
             or self.screening.rejection(whole)
-            or orders_in_own_words(fact)
+            or (None if identity in self.people else orders_in_own_words(fact))
             or self._wrong_mark(name, fact, identity)
         )
 

@@ -96,3 +96,4 @@ class Checked:
     cut: int = 0  # valid facts beyond the budget, and those too uncertain to show
     spans: dict[str, str] = field(default_factory=dict)
     over_budget: tuple[Verdict, ...] = ()  # the valid facts that had no room
+    removed: tuple[Problem, ...] = ()  # why facts that people wrote are left out
