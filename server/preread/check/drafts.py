@@ -136,8 +136,11 @@ class _PeoplesFacts:
         now = source_tracking.updated_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
         self.new_ids[old] = identity
-        lost = [source for source in fact.sources if source in found.lost and source in marks]
-        self.sought |= {f"{identity} {source}": marks[source] for source in lost}
+        for source in fact.sources:
+            digest = self.manifest.spans.get(source)
+            mark = marks.get(source) or source_tracking.mark_of_whole(source, digest)
+            if mark is not None and source in found.lost:
+                self.sought[f"{identity} {source}"] = mark
         # The check looks up quotes, so a person need not edit a fact that is still true.
         sources_exist = not source_tracking.has_lost_its_sources(fact, section.source, found)
         self.facts[identity] = sources_exist or bool(fact_text.quotes(fact.text))

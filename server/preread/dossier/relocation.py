@@ -34,13 +34,13 @@ class Relocator:
         here = text.mark(ref.start, ref.end)
         if not here.size:
             return None
-        equal = [place.start for place in text.places(here)]
-        ordinal = sum(start < ref.start for start in equal) + 1
+        equal = list(text.places(here))
         return here.model_copy(
             update={
-                "ordinal": ordinal,
+                "ordinal": sum(place.start < ref.start for place in equal) + 1,
                 "copies": max(1, len(equal)),
                 "lines": ref.end - ref.start + 1,
+                "twins": max(1, sum(_is_twin(place, here) for place in equal)),
             }
         )
 
@@ -50,7 +50,7 @@ class Relocator:
         `digest` is that of the cited lines. Searches the same lines, then the rest of the file,
         then the file's new place, then the files that define the enclosing symbol.
         """
-        is_same = self._has_digest(ref, digest)
+        is_same = self.has_digest(ref, digest)
         if marked is None:
             return ref if is_same else None
         if is_same and self._is_in_place(ref, marked):
@@ -84,9 +84,10 @@ class Relocator:
         if not path or self.tree.exists(ref.path):
             return None
         now = replace(ref, path=path)
-        return now if self._has_digest(now, digest) else None
+        return now if self.has_digest(now, digest) else None
 
-    def _has_digest(self, ref: Ref, digest: str) -> bool:
+    def has_digest(self, ref: Ref, digest: str) -> bool:
+        """Whether a source has this text, as in a manifest's spans."""
         try:
             return sources.resolve(ref, self.tree).digest == digest
         except SourceError:
@@ -232,6 +233,8 @@ def _is_same(place: Place, places: list[Place], marked: SpanMark) -> bool:
     in_symbol = place.mark.symbol == marked.symbol
     is_distinctive = marked.size >= DISTINCTIVE
     if len(places) < marked.copies:  # the cited copy may be the one that was deleted
+        if sum(_is_twin(one, marked) for one in places) < marked.twins > 1:
+            return False
         return neighbours == 2 and in_symbol and (is_distinctive or bool(marked.symbol))
     if neighbours == 2 or (in_symbol and (marked.symbol or neighbours)):
         return True
@@ -247,6 +250,11 @@ def _is_moved(place: Place, marked: SpanMark, *, is_kept: bool) -> bool:
     if marked.symbol:
         return place.mark.symbol == marked.symbol
     return _neighbours(place, marked) == 2 or (not is_kept and marked.size >= DISTINCTIVE)
+
+
+def _is_twin(place: Place, marked: SpanMark) -> bool:
+    """Whether an equal text has the same neighbours in the same symbol, too."""
+    return place.mark.symbol == marked.symbol and _neighbours(place, marked) == 2
 
 
 def _name(mark: SpanMark) -> str:

@@ -59,14 +59,33 @@ def follow(services: Services, manifest: Manifest) -> SourceChanges:
 
 
 def find_lost(relocator: Relocator, marks: Mapping[str, SpanMark]) -> SourceChanges:
-    """Search for the lines of sources that could not be found before."""
+    """Search for sources that could not be found before, by what was there."""
     moved: dict[str, str] = {}
+    changed, gone = set(), set()
     for text, mark in marks.items():
         ref = sources.parse(text)
-        now = relocator.relocate(ref, "", mark) if ref is not None else None
+        if ref is not None and ref.kind != "lines" and relocator.has_digest(ref, mark.digest):
+            continue
+        now = _found_again(relocator, ref, mark) if ref is not None else None
         if now is not None:
             moved[text] = str(now)
-    return SourceChanges(moved, gone=frozenset(marks.keys() - moved.keys()))
+        else:
+            (gone if ref is None or ref.kind == "lines" else changed).add(text)
+    return SourceChanges(moved, frozenset(changed), frozenset(gone))
+
+
+def _found_again(relocator: Relocator, ref: Ref, mark: SpanMark) -> Ref | None:
+    if ref.kind == "lines":
+        return relocator.relocate(ref, "", mark)
+    return relocator.renamed(ref, mark.digest)
+
+
+def mark_of_whole(source: str, digest: str | None) -> SpanMark | None:
+    """What was in a source that is not lines but, for example, a file; None for lines."""
+    ref = sources.parse(source)
+    if ref is None or ref.kind == "lines" or digest is None:
+        return None
+    return SpanMark(size=0, digest=digest, before="", after="")
 
 
 def _state(services: Services, ref: Ref, digest: str) -> str:

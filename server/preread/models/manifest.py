@@ -30,6 +30,9 @@ class SpanMark(Model):
     ordinal: int = Field(1, description="Which of the equal runs of lines in the file it is.")
     copies: int = Field(1, description="How many equal runs of lines the file has.")
     lines: int = Field(1, description="How many lines, including blank ones at the end.")
+    twins: int = Field(
+        1, description="How many of the copies have the same neighbours in the same definition."
+    )
 
 
 class LostFact(Model):

@@ -1,0 +1,91 @@
+"""The sources of what people write follow the code, or a warning says that they are lost."""
+
+from pathlib import Path
+
+import pytest
+
+from _processes import LOGIN, TESTS, small
+from conftest import Cli
+
+TWICE = """function find(name) {
+  if (isFile(name)) {
+    return name;
+  }
+
+  name = join(name, 'index');
+  if (isFile(name)) {
+    return name;
+  }
+}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, cli: Cli) -> Path:
+    root = small(tmp_path / "small")
+    (root / "find.js").write_text(TWICE)
+    assert cli("load", "login", "--json", cwd=root).json["state"] == "built"
+    return root
+
+
+class Notes:
+    """A person's facts under a heading of their own, and what a load says of them."""
+
+    def __init__(self, project: Path, cli: Cli) -> None:
+        self.project, self.cli = project, cli
+        self.path = project / ".project" / "context" / "login" / "patterns.md"
+        self.path.write_text(f"{self.path.read_text()}\n## Ours\n")
+
+    def add(self, *facts: str) -> None:
+        lines = "".join(f"- {one}\n" for one in facts)
+        self.path.write_text(self.path.read_text() + lines)
+
+    def load(self) -> list[str]:
+        """The facts that it warns about, with their sources."""
+        warnings = self.cli("load", "login", "--json", cwd=self.project).json["warnings"]
+        return [one.rpartition("do not say it: ")[2] for one in warnings]
+
+    def facts(self) -> list[str]:
+        """The facts as they are in the file now."""
+        lines = self.path.read_text().partition("\n## Ours\n")[2].split("\n")
+        return [line[2:] for line in lines if line.startswith("- ")]
+
+
+@pytest.fixture
+def notes(project: Path, cli: Cli) -> Notes:
+    return Notes(project, cli)
+
+
+def test_a_fact_about_a_whole_file_or_test_stays_unverified_while_that_is_changed(
+    project: Path, notes: Notes
+) -> None:
+    tests = project / "tests" / "test_login.py"
+    whole = "it needs no network (tests/test_login.py)"
+    one = "it is quick (test_login.py::test_login_gives_a_token)"
+    notes.add(whole, one)
+    assert notes.load() == []
+    of_one = TESTS.replace('login("ada", "secret") ==', 'login("bob", "secret") ==')
+    for changed, expected in ((of_one, [whole, one]), (f"{TESTS}#\n", [whole])):
+        tests.write_text(changed)
+        for number in range(3):
+            assert notes.load() == [text.replace("(test_", "(tests/test_") for text in expected]
+            (project / "other.py").write_text(f"x = {number}\n")
+    tests.write_text(TESTS)
+    assert notes.load() == []
+    assert notes.facts() == [whole, one]
+
+
+@pytest.mark.parametrize("removed", [(2, 4), (7, 9)], ids=["first", "second"])
+def test_of_two_equal_lines_in_equal_surroundings_one_that_is_left_is_not_taken_for_the_other(
+    project: Path, notes: Notes, removed: tuple[int, int]
+) -> None:
+    mine = "the index is tried last (find.js:8)"
+    notes.add(mine)
+    assert notes.load() == []
+    lines = TWICE.split("\n")
+    left = lines[: removed[0] - 1] + lines[removed[1] :]
+    (project / "find.js").write_text("\n".join(left))
+    assert notes.load() == [mine]
+    (project / "find.js").write_text(f"//\n{TWICE}")
+    assert notes.load() == []
+    assert notes.facts() == [mine.replace(":8", ":9")]
