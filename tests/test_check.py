@@ -1007,7 +1007,7 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": markdown.render(standing)})
-    assert checks.with_peoples_facts(services(root), "login", [], SourceChanges()) == (
+    assert checks.with_peoples_facts(services(root), "login", [], SourceChanges(), list) == (
         (),
         ({}, {}, {}),
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from _processes import LOGIN, TESTS, small
-from conftest import Cli
+from conftest import Cli, git
 
 TWICE = """function find(name) {
   if (isFile(name)) {
@@ -89,3 +89,74 @@ def test_of_two_equal_lines_in_equal_surroundings_one_that_is_left_is_not_taken_
     (project / "find.js").write_text(f"//\n{TWICE}")
     assert notes.load() == []
     assert notes.facts() == [mine.replace(":8", ":9")]
+
+
+def test_a_new_fact_means_the_lines_as_they_are_whatever_was_there_before(
+    project: Path, notes: Notes
+) -> None:
+    old = "few guesses: `ATTEMPTS = 5` (login.py:3)"
+    notes.add(old)
+    assert notes.load() == []
+    (project / "login.py").write_text(f"#\n#\n{LOGIN}")
+    new = "the file has a title (login.py:3)"
+    notes.add(new)
+    assert notes.load() == []
+    assert notes.facts() == [old.replace(":3", ":5"), new]
+    (project / "login.py").write_text(f"#\n#\n#\n{LOGIN}")
+    assert notes.load() == []
+    assert notes.facts() == [old.replace(":3", ":6"), new.replace(":3", ":4")]
+
+
+def test_a_fact_that_was_committed_before_any_load_follows_the_code_since_then(
+    project: Path, notes: Notes
+) -> None:
+    git(project, "add", "-Af")
+    git(project, "commit", "-qm", "all")
+    facts = (
+        "a token is made here (login.py:18)",
+        "it greets with `token-{name}` (login.py:11-18)",
+        "this function says no: `login` (login.py:13-14)",
+        "an address has an at (login.py:33-34)",
+    )
+    notes.add(*facts)
+    git(project, "commit", "-qam", "facts")
+    (project / "login.py").write_text("#\n#\n" + LOGIN.replace('    if "@" not', '    if "#" not'))
+    git(project, "commit", "-qam", "code")
+    assert notes.load() == [facts[3]]
+    moved = [facts[0].replace("18", "20"), facts[1].replace("11-18", "13-20")]
+    assert notes.facts() == [*moved, facts[2].replace("13-14", "15-16"), facts[3]]
+    assert notes.load() == [facts[3]]
+    git(project, "mv", "login.py", "log_in.py")
+    (project / "log_in.py").write_text(LOGIN)
+    git(project, "commit", "-qam", "renamed")
+    assert notes.load() == []
+    assert notes.facts() == [one.replace("login.py", "log_in.py") for one in facts]
+
+
+def test_a_range_that_changed_comes_back_with_its_lines(project: Path, notes: Notes) -> None:
+    code = "function walk() {\n  start(a,\n    path,\n  );\n  go();\n  end(b,\n    path,\n  );\n}\n"
+    (project / "walk.js").write_text(code)
+    mine = "`walk` starts first (walk.js:1-2)"
+    notes.add(mine)
+    assert notes.load() == []
+    before = notes.path.read_text()
+    for number in range(2):
+        (project / "walk.js").write_text(code.replace("start(a,\n    path,", "start(a, [],"))
+        assert notes.load() == []
+        assert notes.facts() == [mine.replace("1-2", "1-5")]
+        (project / "walk.js").write_text(code)
+        (project / "other.py").write_text(f"x = {number}\n")  # so that no generation is restored
+        assert notes.load() == []
+        assert notes.path.read_text() == before
+
+
+def test_a_qualified_name_is_found_where_its_definition_is(project: Path, notes: Notes) -> None:
+    code = "class Cart:\n    def add(self, item):\n        self.items.append(item)\n"
+    other = "class List:\n    def add(self, item):\n        self.more.append(item)\n\n\n"
+    (project / "cart.py").write_text(code)
+    mine = "`Cart.add` keeps the order (cart.py:2-3)"
+    notes.add(mine)
+    assert notes.load() == []
+    (project / "cart.py").write_text(other + code.replace("append(item)", "append([item])"))
+    assert notes.load() == []
+    assert notes.facts() == [mine.replace("2-3", "7-8")]

@@ -170,12 +170,13 @@ def _digests(services: Services, paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def manifests(services: Services, feature: str) -> list[Manifest]:
-    """The manifests of the stored generations, latest first."""
+def stored(services: Services, feature: str) -> list[Published]:
+    """The stored generations, latest first."""
     select = "SELECT body FROM versions WHERE feature = ? ORDER BY rowid DESC"
 
-    def work(connection: sqlite3.Connection) -> list[Manifest]:
-        return [_unpacked(body).manifest for (body,) in connection.execute(select, (feature,))]
+    def work(connection: sqlite3.Connection) -> list[Published]:
+        found = [_unpacked(body) for (body,) in connection.execute(select, (feature,))]
+        return [Published(one.manifest, one.texts, ()) for one in found]
 
     with suppress(PrereadError):
         return db.use(services.layout, work)

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from preread import check, prompt
+from preread import check, prompt, versions
 from preread.builders import static
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
@@ -188,8 +189,9 @@ def _check_together(
     """Check all files, including what people wrote, against one budget."""
     request = plan.request
     everything, people = check.with_peoples_facts(
-        services, request.feature, drafts, plan.source_changes
-    )
+        services, request.feature, drafts, plan.source_changes,
+        partial(versions.stored, services, request.feature),
+    )  # fmt: skip
     checked = check.check(
         services,
         request.feature,

@@ -72,7 +72,7 @@ def _files(found: Published) -> Iterator[tuple[str, str]]:
 
 def _earlier(services: Services, feature: str) -> Iterator[Manifest]:
     """All earlier manifests of which there are copies."""
-    yield from versions.manifests(services, feature)
+    yield from (one.manifest for one in versions.stored(services, feature) if one.manifest)
     for data in copies(services, services.layout.dossier(feature) / MANIFEST):
         manifest = published.parse_manifest(data, feature)
         if manifest is not None:

@@ -2,12 +2,13 @@
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from preread.check.lookups import Answers, Lookups
+from preread.check.where_written import WhereWritten
 from preread.dossier import (
     anchors,
     fact_history,
@@ -75,9 +76,15 @@ class People(NamedTuple):
 
 
 def with_peoples_facts(
-    services: Services, feature: str, drafts: Iterable[Draft], found: SourceChanges
+    services: Services,
+    feature: str,
+    drafts: Iterable[Draft],
+    found: SourceChanges,
+    generations: Callable[[], list[Published]],
 ) -> tuple[tuple[Draft, ...], People]:
     """Add the facts that people wrote into the published files, with their current sources.
+
+    `generations` returns earlier ones of the dossier, latest first.
 
     They come first in their file, unless a draft already has them, and are checked like any other.
     If the manifest does not say who wrote what, or git merged it, facts that differ from a draft's
@@ -87,7 +94,7 @@ def with_peoples_facts(
     current = published.read(services.layout, feature)
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
-    followed = _PeoplesFacts(services, current.manifest, found)
+    followed = _PeoplesFacts(services, current.manifest, found, current.edited, generations)
     for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
@@ -100,12 +107,20 @@ def with_peoples_facts(
 class _PeoplesFacts:
     """The facts that people wrote, with their current sources."""
 
-    def __init__(self, services: Services, manifest: Manifest, found: SourceChanges) -> None:
-        self.manifest, self.found = manifest, found
+    def __init__(
+        self,
+        services: Services,
+        manifest: Manifest,
+        found: SourceChanges,
+        edited: Collection[str],
+        generations: Callable[[], list[Published]],
+    ) -> None:
+        self.manifest, self.found, self.edited = manifest, found, edited
         self.relocator = Relocator(services.tree)
         answers = Answers(())
         self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
         self.facts: dict[str, bool] = {}
+        self.where_written = WhereWritten(services, manifest, self.relocator, generations)
         self.new_ids: dict[str, str] = {}  # a fact's published id -> its id with current sources
         self.sought: dict[str, SpanMark] = {}
 
@@ -126,12 +141,21 @@ class _PeoplesFacts:
         """The fact with its current sources; notes its new id and the sources it has lost."""
         old, found = fact_text.fact_id(name, fact.text), self.found
         marks = self.manifest.marks
-        if fact.text in self.manifest.unverified:
+        is_edited = name in self.edited and self.manifest.files.get(name)
+        is_new = bool(is_edited) and self.where_written.is_new(name, fact)
+        if is_new:
+            found, marks = SourceChanges(), {}
+        elif fact.text in self.manifest.unverified:
             keys = {source: f"{old} {source}" for source in fact.sources}
             sought = self.manifest.sought
             marks = {source: sought[key] for source, key in keys.items() if key in sought}
             found = source_tracking.find_lost(self.relocator, marks)
+        found |= self._found_by_commits(name, fact, marks, is_new=is_new)
         found = self._found_by_digest(fact, found, marks)
+        lost = [source for source in fact.sources if source in found.lost]
+        found = found.with_moved(
+            self.where_written.by_generations(name, fact, lost) if lost else {}
+        )
         found = self._found_by_quotes(fact, section.source, found, marks)
         now = source_tracking.updated_fact(fact, section.source, found)
         identity = fact_text.fact_id(name, now.text)
@@ -145,6 +169,18 @@ class _PeoplesFacts:
         sources_exist = not source_tracking.has_lost_its_sources(fact, section.source, found)
         self.facts[identity] = sources_exist or bool(fact_text.quotes(fact.text))
         return now
+
+    def _found_by_commits(
+        self, name: str, fact: Fact, marks: Mapping[str, SpanMark], *, is_new: bool
+    ) -> SourceChanges:
+        """What has become of the sources that no build looked at, unless others have the quotes."""
+        known = {} if is_new else {**marks, **self.manifest.spans}
+        unseen = [source for source in fact.sources if source not in known]
+        found = self.where_written.by_commits(name, fact, unseen)
+        quotes = fact_text.quotes(fact.text)
+        if len(fact.sources) > 1 or all(self._says(one, quotes) for one in found.moved.values()):
+            return found
+        return SourceChanges()
 
     def _found_by_digest(
         self, fact: Fact, found: SourceChanges, marks: Mapping[str, SpanMark]

@@ -202,7 +202,7 @@ class Lookups:
         )
 
     def _is_named(self, needle: str, source: str, names: frozenset[str]) -> bool:
-        name = _dotted(needle)
+        name = fact_text.dotted(needle)
         is_name = _is_name(name, names) or _is_name(needle, names)  # `Cart > #add`
         return is_name or self._is_field(name, source, names)
 
@@ -274,12 +274,6 @@ def _normalized(span: Span) -> Iterable[str]:
     """A span as one line, with and without its comment marks."""
     yield _one_line(" ".join(span.lines))
     yield _one_line(" ".join(COMMENT_MARK.sub("", line.strip()) for line in span.lines))
-
-
-def _dotted(quote: str) -> str:
-    """A quoted name with dots between its parts, and without brackets."""
-    name = re.sub(r"^\(\*?(\w+)\)", r"\1", quote.removesuffix("()"))  # Go: (*T).Close
-    return re.sub(r"::|#", ".", name)
 
 
 def _is_name(quote: str, names: frozenset[str]) -> bool:

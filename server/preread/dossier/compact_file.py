@@ -163,6 +163,17 @@ class CompactFile:
             for start in at
         ]
 
+    def naming(self, quote: str) -> list[tuple[int, int]]:
+        """The lines that name a definition which a quote names with its container: `Cart.add`."""
+        name = fact_text.dotted(quote)
+        word = name.rpartition(".")[2]
+        found: set[tuple[int, int]] = set()
+        for one in self.tree.outline(self.path).symbols if word != name else ():
+            if f".{symbol_path(one.container, one.name)}".endswith(f".{name}"):
+                lines = range(one.start, min(one.end, len(self.lines)) + 1)
+                found |= {(n, n) for n in islice((n for n in lines if word in self.raw[n - 1]), 1)}
+        return sorted(found)
+
     def between_neighbours(self, marked: SpanMark) -> tuple[int, int] | None:
         """The only lines in the marked symbol between the lines before and after the marked ones.
 

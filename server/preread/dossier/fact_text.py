@@ -56,6 +56,12 @@ def places(quote: str, text: str) -> Iterator[int]:
     yield from (one.start() for one in re.finditer(f"{before}{re.escape(quote)}{after}", text))
 
 
+def dotted(quote: str) -> str:
+    """A quoted name with dots between its parts, and without brackets."""
+    name = re.sub(r"^\(\*?(\w+)\)", r"\1", quote.removesuffix("()"))  # Go: (*T).Close
+    return re.sub(r"::|#", ".", name)
+
+
 def own_words(text: str) -> str:
     """A fact's text without its backticked parts: the words that no source proves."""
     for span in _code_spans(text):

@@ -63,7 +63,7 @@ class Relocator:
 
     def equal_lines(self, ref: Ref, digest: str) -> Ref | None:
         """Where the file, or its new place, has lines with this digest: as cited, else once."""
-        path = self._path_now(ref.path)
+        path = self.path_now(ref.path)
         text, height = self._text(path), ref.end - ref.start
         starts = range(1, len(text.lines) - height + 1)
         return _only(ref, path, [n for n in starts if text.span_digest(n, n + height) == digest])
@@ -73,7 +73,7 @@ class Relocator:
         wanted = ["".join(line.split()) for line in quoted]
         if len(wanted) != ref.end - ref.start + 1 or not any(wanted):
             return None
-        path = self._path_now(ref.path)
+        path = self.path_now(ref.path)
         lines = self._text(path).lines
         starts = range(1, len(lines) - len(wanted) + 2)
         return _only(ref, path, [n for n in starts if lines[n - 1 : n - 1 + len(wanted)] == wanted])
@@ -99,9 +99,9 @@ class Relocator:
         They are those between the neighbours of the cited ones, else the cited ones themselves,
         else no more lines than were cited, with each quote exactly once; otherwise None.
         """
-        path = self._path_now(ref.path)
+        path = self.path_now(ref.path)
         text = self._text(path)
-        places = [text.quoting(quote) for quote in quotes]
+        places = [text.quoting(quote) or text.naming(quote) for quote in quotes]
         lines = text.between_neighbours(marked) if marked is not None else None
         if lines is not None and _has_all(lines, places):
             return replace(ref, path=path, start=lines[0], end=lines[1])
@@ -127,7 +127,7 @@ class Relocator:
         defined |= {(one.group, one.name) for one in outline.tests}
         return marked.symbol in {symbol_path(*one) for one in defined}
 
-    def _path_now(self, path: str) -> str:
+    def path_now(self, path: str) -> str:
         """A file's path, or its new one after a rename; empty if it is gone."""
         return path if self.tree.exists(path) else self._renames.of(path)
 
@@ -162,7 +162,7 @@ class Relocator:
 
         While the file still defines the symbol, the same text elsewhere is a copy: nothing moved.
         """
-        current = self._path_now(path)
+        current = self.path_now(path)
         renamed = self._in_file(current, marked, "") if current != path and current else None
         if renamed is not None:
             return renamed

@@ -27,6 +27,11 @@ class SourceChanges:
         lost = moved.keys()
         return SourceChanges({**self.moved, **moved}, self.changed - lost, self.gone - lost)
 
+    def __or__(self, other: "SourceChanges") -> "SourceChanges":
+        """What is known by either; `other` counts for what is in both."""
+        both = self.with_moved(other.moved)
+        return SourceChanges(both.moved, both.changed | other.changed, both.gone | other.gone)
+
 
 def follow(services: Services, manifest: Manifest) -> SourceChanges:
     """Look up every source of the manifest; lines that have moved are found again."""
@@ -61,7 +66,8 @@ def follow(services: Services, manifest: Manifest) -> SourceChanges:
 def find_lost(relocator: Relocator, marks: Mapping[str, SpanMark]) -> SourceChanges:
     """Search for sources that could not be found before, by what was there."""
     moved: dict[str, str] = {}
-    changed, gone = set(), set()
+    changed: set[str] = set()
+    gone: set[str] = set()
     for text, mark in marks.items():
         ref = sources.parse(text)
         if ref is not None and ref.kind != "lines" and relocator.has_digest(ref, mark.digest):

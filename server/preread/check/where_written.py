@@ -1,0 +1,91 @@
+"""What a person's fact cited when it was written, where the manifest does not say so."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache, cached_property
+
+from preread.dossier import fact_history, fact_text, markdown, sources
+from preread.dossier.fact_changes import Facts
+from preread.dossier.published import Published
+from preread.dossier.relocation import Relocator
+from preread.dossier.source_tracking import SourceChanges
+from preread.dossier.sources import Ref
+from preread.models import Fact, Manifest
+from preread.project import line_map
+from preread.services import Services
+
+
+class WhereWritten:
+    """Finds out by git's history of a dossier's files, and by its earlier generations."""
+
+    def __init__(
+        self,
+        services: Services,
+        manifest: Manifest,
+        relocator: Relocator,
+        generations: Callable[[], list[Published]],
+    ) -> None:
+        self._services, self._manifest, self._relocator = services, manifest, relocator
+        self._generations = generations
+        self._commit_of = cache(lambda path, line: line_map.commit_of(services.tree, path, line))
+        self._map = cache(lambda *place: line_map.since(services.tree, *place))
+
+    def is_new(self, name: str, fact: Fact) -> bool:
+        """Whether the dossier did not have this fact when it was last published."""
+        past = self._past
+        return bool(past) and (name, fact_text.fact_id(name, fact.text)) not in past
+
+    @cached_property
+    def _past(self) -> Facts:
+        past = fact_history.events(self._services.layout, self._manifest.feature)
+        return fact_history.facts_after(past)
+
+    def by_commits(self, name: str, fact: Fact, cited: Iterable[str]) -> SourceChanges:
+        """What has become of these sources since the commit that wrote the fact, if there is one.
+
+        Of lines whose text was changed, a fact without quotes says nothing that can be looked up.
+        """
+        moved: dict[str, str] = {}
+        changed: set[str] = set()
+        layout, quotes = self._services.layout, fact_text.quotes(fact.text)
+        path = layout.relative(layout.dossier(self._manifest.feature) / name)
+        refs = [ref for ref in map(sources.parse, cited) if ref and ref.kind == "lines"]
+        commit = self._commit_of(path, fact.line) if refs and self._services.tree.is_git else ""
+        for ref in refs if commit else ():
+            now = self._relocator.path_now(ref.path)
+            lines = self._map(commit, ref.path, now) if now else None
+            if lines is None:
+                continue
+            at = lines.lines(ref.start, ref.end)
+            if not quotes and lines.is_changed(ref.start, ref.end):
+                changed.add(str(ref))
+            elif at is not None and (now, *at) != (ref.path, ref.start, ref.end):
+                moved[str(ref)] = str(replace(ref, path=now, start=at[0], end=at[1]))
+        return SourceChanges(moved, frozenset(changed))
+
+    def by_generations(self, name: str, fact: Fact, cited: Iterable[str]) -> dict[str, str]:
+        """Those of these sources whose lines are what an earlier generation of the fact cited."""
+        found: dict[str, str] = {}
+        for generation in self._earlier:
+            manifest = generation.manifest or Manifest(feature="")
+            text = generation.texts.get(name, "")
+            facts = markdown.parse(name, self._manifest.feature, text)[0].facts
+            same = (one for one in facts if one.text == fact.text)
+            for earlier in same if fact.text not in manifest.unverified else ():
+                pairs = dict(zip(fact.sources, earlier.sources, strict=False))
+                for source in (one for one in cited if one in pairs and one not in found):
+                    now = self._still_there(manifest, pairs[source])
+                    found |= {source: str(now)} if now is not None else {}
+        return found
+
+    def _still_there(self, manifest: Manifest, source: str) -> Ref | None:
+        """Where the lines of a source are whose text has not changed since a generation."""
+        ref, digest = sources.parse(source), manifest.spans.get(source)
+        if ref is None or ref.kind != "lines" or digest is None:
+            return None
+        now = self._relocator.relocate(ref, digest, manifest.marks.get(source))
+        return now if now is not None and self._relocator.has_digest(now, digest) else None
+
+    @cached_property
+    def _earlier(self) -> list[Published]:
+        return self._generations()

@@ -1,0 +1,83 @@
+"""Where a file's lines are after the changes that git shows."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.project.tree import Tree
+
+_HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+class Hunk(NamedTuple):
+    """A changed part of a file: its first line and its number of lines, before and after.
+
+    Without lines, the start is the line before the part.
+    """
+
+    old: int
+    old_count: int
+    new: int
+    new_count: int
+
+
+class LineMap:
+    """Old line numbers -> new ones."""
+
+    def __init__(self, hunks: list[Hunk]) -> None:
+        self._hunks = hunks
+
+    def line(self, number: int) -> int | None:
+        """Where a line is now; None if it was changed or removed."""
+        shift = 0
+        for hunk in self._hunks:
+            if number < hunk.old + (not hunk.old_count):
+                break
+            if hunk.old_count and number < hunk.old + hunk.old_count:
+                return None
+            shift += hunk.new_count - hunk.old_count
+        return number + shift
+
+    def lines(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where the first and last line of a range are now; None if either was changed."""
+        first, last = self.line(start), self.line(end)
+        return (first, last) if first is not None and last is not None else None
+
+    def is_changed(self, start: int, end: int) -> bool:
+        """Whether any line of a range was changed or removed, or any was added between them."""
+        now = [self.line(number) for number in range(start, end + 1)]
+        return None in now or now != list(range(now[0] or 0, (now[0] or 0) + len(now)))
+
+
+def since(tree: Tree, commit: str, path: str, now: str) -> LineMap | None:
+    """The map from a commit's version of a file to the work tree's, which is at `now`.
+
+    None if git does not show one.
+    """
+    options = ("--no-ext-diff", "--no-textconv", "--no-color", "--unified=0", "--relative")
+    names = dict.fromkeys((path, now))
+    done = tree.git("diff", *options, "--find-renames", commit, "--", *names)
+    files = done.out.count(b"\ndiff --git ") + done.out.startswith(b"diff --git ")
+    if done.status != 0 or files > 1 or (files == 0 and path != now):
+        return None
+    return LineMap(list(hunks(done.out)))
+
+
+def hunks(diff: bytes) -> Iterator[Hunk]:
+    """The hunks of one file's diff without context."""
+    left = 0  # lines of the current hunk, which may look like headings
+    for line in diff.split(b"\n"):
+        if left:
+            left -= not line.startswith(b"\\")  # "\ No newline at end of file" is not counted
+        elif match := _HUNK.match(line):
+            hunk = Hunk(int(match[1]), int(match[2] or 1), int(match[3]), int(match[4] or 1))
+            left = hunk.old_count + hunk.new_count
+            yield hunk
+
+
+def commit_of(tree: Tree, path: str, line: int) -> str:
+    """The commit that wrote a line of a file; empty if it is not committed or not known."""
+    options = ("--porcelain", f"-L{line},{line}")
+    done = tree.git("blame", *options, "--", path)
+    commit = done.out.split(b" ", 1)[0].decode("ascii", "replace") if done.status == 0 else ""
+    return commit if commit.strip("0") else ""
