@@ -851,7 +851,7 @@ def test_a_line_that_a_person_deleted_is_back_with_a_warning_after_other_changes
 @pytest.mark.parametrize("how", ["wrong", "deleted"])
 @pytest.mark.parametrize("by", ["build", "person"])
 def test_a_fact_that_a_merge_brings_back(project: Path, cli: Cli, how: str, by: str) -> None:
-    """Marked as wrong it stays out; a line that was only deleted is there as git merged it."""
+    """Marked as wrong it stays out, and so does a person's that was deleted; a build's is found."""
     path = file_of(project)
     mine = ["- one: `ATTEMPTS = 5` (login.py:3)", "- two: `LOCKED_FOR_S = 900.0` (login.py:4)"]
     path.write_text(f"{path.read_text()}\n## Ours\n" + "\n".join(mine) + "\n")
@@ -874,7 +874,7 @@ def test_a_fact_that_a_merge_brings_back(project: Path, cli: Cli, how: str, by: 
     git(project, "merge", "-q", "-m", "merge", "other")
     assert removed in path.read_text(), "the union merge brought it back"
     cli("load", "login", cwd=project)
-    assert (removed in path.read_text()) == (how == "deleted")
+    assert (removed in path.read_text()) == ((how, by) == ("deleted", "build"))
     assert "- Ben: " in path.read_text()
     reply = cli("load", "login", "--json", cwd=project).json
     assert (reply["state"], reply["warnings"]) == ("cached", [])

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from preread.dossier import (
     fact_history,
     fact_text,
     markdown,
+    merged_sides,
     published,
     source_tracking,
     sources,
@@ -88,13 +89,15 @@ def with_peoples_facts(
 
     They come first in their file, unless a draft already has them, and are checked like any other.
     If the manifest does not say who wrote what, or git merged it, facts that differ from a draft's
-    only in their numbers do not count as a person's.
+    only in their numbers do not count as a person's. What one side of a merge took out, stays out.
     """
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
-    followed = _PeoplesFacts(services, current.manifest, found, current.edited, generations)
+    is_in_git = bool(current.edited) and services.tree.is_git
+    taken_out = merged_sides.taken_out(services, feature) if is_in_git else set()
+    followed = _PeoplesFacts(services, current, found, taken_out, generations)
     for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
@@ -110,12 +113,14 @@ class _PeoplesFacts:
     def __init__(
         self,
         services: Services,
-        manifest: Manifest,
+        current: Published,
         found: SourceChanges,
-        edited: Collection[str],
+        taken_out: Collection[str],
         generations: Callable[[], list[Published]],
     ) -> None:
-        self.manifest, self.found, self.edited = manifest, found, edited
+        manifest = current.manifest or Manifest(feature="")
+        self.manifest, self.found, self.edited = manifest, found, current.edited
+        self.not_theirs = {*manifest.facts, *taken_out}
         self.relocator = Relocator(services.tree)
         answers = Answers(())
         self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
@@ -130,7 +135,8 @@ class _PeoplesFacts:
         is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
         authors_known = bool(self.manifest.facts) and not is_merged
         shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
-        for section in _written_by_people(draft.name, published_text, self.manifest).sections:
+        theirs = _written_by_people(draft.name, published_text, self.manifest, self.not_theirs)
+        for section in theirs.sections:
             facts = [fact for fact in section.facts if fact_text.shape(fact.text) not in shapes]
             current = [self._current(draft.name, section, fact) for fact in facts]
             items = [f for f in current if fact_text.fact_id(draft.name, f.text) not in drafted]
@@ -278,8 +284,10 @@ def _by_gap(ids: Iterable[str], fixed: Collection[str]) -> dict[str, list[str]]:
     return gaps
 
 
-def _written_by_people(name: str, text: str, manifest: Manifest) -> Draft:
-    """The facts of a published file that no build wrote, without duplicates.
+def _written_by_people(
+    name: str, text: str, manifest: Manifest, not_theirs: Container[str]
+) -> Draft:
+    """The facts of a published file, except those `not_theirs`, by id; without duplicates.
 
     Git's merge keeps a line of each branch: the one whose sources the manifest knows is followed.
     """
@@ -287,8 +295,7 @@ def _written_by_people(name: str, text: str, manifest: Manifest) -> Draft:
     best: dict[str, Fact] = {}
     for fact in sorted(draft.facts, key=lambda fact: manifest.spans.keys() >= {*fact.sources}):
         best[fact_text.fact_id(name, fact.text)] = fact
-    built = {*manifest.facts}
-    chosen = {fact.line for id_, fact in best.items() if id_ not in built}
+    chosen = {fact.line for id_, fact in best.items() if id_ not in not_theirs}
     sections = [
         replace(section, items=tuple(fact for fact in section.facts if fact.line in chosen))
         for section in draft.sections

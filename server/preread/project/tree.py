@@ -81,12 +81,20 @@ class Tree:
     _large: _Cache[list[str]] = field(default_factory=_Cache)
     _bytes: _Cache[bytes] = field(default_factory=_Cache)
 
-    def git(self, *arguments: str, timeout: float = git.SECONDS, must: bool = False) -> Done:
+    def git(
+        self,
+        *arguments: str,
+        timeout: float = git.SECONDS,
+        must: bool = False,
+        feed: bytes = b"",
+    ) -> Done:
         """Run git in the root; the repository's settings cannot make it run programs.
 
         If it does not answer, that is noted in `failed`; with `must`, also if it fails.
         """
-        done = git.run(self.run, self.layout.root, arguments, self.environ, timeout, self.check)
+        done = git.run(
+            self.run, self.layout.root, arguments, self.environ, timeout, self.check, feed
+        )
         if why := git.failure(arguments, done, timeout, must=must):
             self.failed[why] = None
         return done

@@ -1,0 +1,150 @@
+"""What the sides of a git merge took out of a dossier, although git's union has the lines again.
+
+Git knows what both sides had, and what they had in common before: a fact of that common version
+which a side no longer has was deleted, reworded or refreshed there. Nothing is known if git does
+not say which versions were merged.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from preread.dossier import fact_text, markdown, published
+from preread.infra.reading import plain_bytes
+from preread.layout import FILES, MANIFEST
+from preread.project.tree import Tree
+from preread.services import Services
+
+MAX_COMMITS, MAX_MERGES = 300, 10  # how far back merges are looked for, and how many count
+MAX_MOVES = 100  # of HEAD, among which a rebase is looked for
+STARTED = re.compile(r"(?:rebase|pull)\b.* \(start\): ")
+FINISHED = re.compile(r"(?:rebase|pull)\b.* \(finish\): ")
+INDEX = ""  # as in `git show :path`
+
+Words = dict[str, str]  # id of a fact -> what identifies its words without the lines they name
+
+
+class _Merge(NamedTuple):
+    """Two versions that git merged, and the result: names of commits, or the index."""
+
+    ours: str
+    theirs: str
+    result: str
+
+
+def taken_out(services: Services, feature: str) -> set[str]:
+    """The ids of the facts that a side of a merge took out, since the last load.
+
+    A load writes another manifest than a merge has.
+    """
+    dossier = _Dossier(services, feature)
+    now = _plain(plain_bytes(services.layout.dossier(feature) / MANIFEST) or b"")
+    found: set[str] = set()
+    for merge in dossier.merges(now):
+        base = services.tree.git("merge-base", merge.ours, merge.theirs).out.decode().strip()
+        versions = [dossier.words(one) for one in (base, *merge)] if base else []
+        if versions and all(versions):
+            before, ours, theirs, result = versions
+            found |= _gone(before, ours, theirs) & result.keys()
+    return found
+
+
+def _gone(before: Words, ours: Words, theirs: Words) -> set[str]:
+    """The ids of the facts that a side no longer has, also with the lines that the other gave."""
+    gone: set[str] = set()
+    for side, other in ((ours, theirs), (theirs, ours)):
+        gone |= before.keys() - side.keys()
+        moved = {before[id_] for id_ in before.keys() - side.keys() - other.keys()}
+        moved -= {*side.values()}
+        gone |= {id_ for id_, words in other.items() if words in moved}
+    return gone
+
+
+class _Dossier:
+    """The versions of a dossier that git has."""
+
+    def __init__(self, services: Services, feature: str) -> None:
+        self.tree, self.feature = services.tree, feature
+        self.folder = services.layout.relative(services.layout.dossier(feature))
+
+    def words(self, commit: str) -> Words:
+        """The facts of a commit's version; none if it has no dossier, or git cannot read it."""
+        found: Words = {}
+        files = self._contents(commit, [row.name for row in FILES])
+        for row, data in zip(FILES, files, strict=True):
+            draft = markdown.parse(row.name, self.feature, published.text_of(data))[0]
+            for fact in draft.facts:
+                own = fact_text.fact_id(row.name, fact_text.without_places(fact.text))
+                found[fact_text.fact_id(row.name, fact.text)] = own
+        return found
+
+    def merges(self, now: bytes) -> Iterator[_Merge]:
+        """The merges since the last load, latest first; `now` is the manifest."""
+        rebase = _last_rebase(self.tree)
+        if rebase is not None and self._manifest(rebase.result) == now:
+            yield rebase
+        for merge in (*_pending(self.tree), *_merged(self.tree, self.folder)):
+            if self._manifest(merge.result) != now:
+                break
+            yield merge
+            now = self._manifest(merge.ours)
+
+    def _manifest(self, commit: str) -> bytes:
+        return self._contents(commit, (MANIFEST,))[0]
+
+    def _contents(self, commit: str, names: Sequence[str]) -> list[bytes]:
+        """What these files contain in a commit; nothing for those that it lacks.
+
+        Nothing for all of them if git cannot read one.
+        """
+        wanted = "".join(f"{commit}:./{self.folder}/{name}\n" for name in names)
+        done = self.tree.git("cat-file", "--batch", feed=wanted.encode())
+        if done.status:
+            return [b""] * len(names)
+        found, rest = [], done.out
+        for _ in names:
+            head, _, rest = rest.partition(b"\n")
+            is_there = head.split(b" ")[1:2] == [b"blob"]
+            size = int(head.split(b" ")[2]) if is_there else 0
+            found.append(_plain(rest[:size]))
+            rest = rest[size + 1 :] if is_there else rest
+        return found
+
+
+def _plain(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n")  # autocrlf adds them
+
+
+def _pending(tree: Tree) -> Iterator[_Merge]:
+    """The merge that is not committed yet."""
+    if theirs := _commit(tree, "MERGE_HEAD"):
+        yield _Merge("HEAD", theirs, INDEX)
+
+
+def _merged(tree: Tree, folder: str) -> Iterator[_Merge]:
+    """The latest merges that changed a folder."""
+    oldest = tree.git("rev-list", "--first-parent", "-n", str(MAX_COMMITS), "HEAD").out.split()[-1:]
+    command = ("log", "--first-parent", "--merges", "-n", str(MAX_MERGES), "--format=%H %P")
+    done = tree.git(*command, "HEAD", *(f"^{one.decode()}" for one in oldest), "--", folder)
+    for line in done.out.decode().splitlines():
+        result, ours, theirs, *_ = line.split()
+        yield _Merge(ours, theirs, result)
+
+
+def _last_rebase(tree: Tree) -> _Merge | None:
+    """The rebase that HEAD's log ends with, or that has not ended yet."""
+    done = tree.git("log", "--walk-reflogs", "-n", str(MAX_MOVES), "--format=%H %gs", "HEAD")
+    moves = [line.partition(" ") for line in done.out.decode("utf-8", "replace").splitlines()]
+    result = "HEAD"
+    for commit, _, what in moves:
+        if FINISHED.match(what):
+            result = commit
+        if STARTED.match(what):
+            ours = _commit(tree, "ORIG_HEAD")
+            return _Merge(ours, commit, result) if ours else None
+    return None
+
+
+def _commit(tree: Tree, name: str) -> str:
+    """The commit that a name refers to; empty if there is none."""
+    return tree.git("rev-parse", "-q", "--verify", f"{name}^{{commit}}").out.decode().strip()

@@ -1,0 +1,151 @@
+"""What one side of a merge took out of a dossier stays out, though git's union brings it back."""
+
+from pathlib import Path
+
+import pytest
+
+from _processes import LOGIN
+from conftest import Cli, git
+from test_hand_edits import facts_by_author, file_of, project, share  # noqa: F401 - a fixture
+
+MINE = (
+    "- Ann: `ATTEMPTS = 5` is a limit (login.py:3)\n"
+    "- Ann: to be deleted (login.py:4)\n"
+    "- Ann: see `login` login.py:11, `login_again` :26\n"
+)
+
+
+def edit(path: Path, *changes: tuple[str, str]) -> None:
+    text = path.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+
+
+def load_and_commit(project: Path, cli: Cli, message: str) -> None:  # noqa: F811
+    cli("load", "login", cwd=project)
+    git(project, "commit", "-qam", message)
+
+
+def branches(project: Path, cli: Cli) -> Path:  # noqa: F811
+    """A shared dossier with a person's facts; the branch `alice` changes them, `bob` moves code."""
+    path = file_of(project)
+    path.write_text(f"{path.read_text()}\n## Mine\n{MINE}")
+    cli("load", "login", cwd=project)
+    share(project)
+    git(project, "checkout", "-q", "-b", "alice")
+    edit(
+        path,
+        ("is a limit", "is the limit"),
+        ("- Ann: to be deleted (login.py:4)\n", ""),
+        ("- Ann: see `login`", "- Ann: look at `login`"),
+    )
+    load_and_commit(project, cli, "alice")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    (project / "login.py").write_text("#\n" + LOGIN)
+    load_and_commit(project, cli, "bob")
+    return path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("merge", "-q", "-m", "merge", "alice"),
+        ("merge", "-q", "--no-commit", "alice"),
+        ("rebase", "-q", "alice"),
+        ("pull", "-q", "--rebase", ".", "alice"),
+    ],
+    ids=["merge", "not committed", "rebase", "pull --rebase"],
+)
+def test_what_a_person_reworded_or_deleted_on_one_side(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    command: tuple[str, ...],
+) -> None:
+    path = branches(project, cli)
+    git(project, *command)
+    assert path.read_text().count("- Ann: ") > 3, "the union merge brought back what Alice changed"
+    for _ in range(2):
+        reply = cli("load", "login", "--json", cwd=project).json
+        assert reply["warnings"] == []
+        assert [one for one in path.read_text().split("\n") if "Ann: " in one] == [
+            "- Ann: `ATTEMPTS = 5` is the limit (login.py:4)",
+            "- Ann: look at `login` login.py:12, `login_again` :27",
+        ]
+    assert reply["state"] == "cached"
+    assert cli("check", "--all", cwd=project).status == 0
+
+
+def test_two_merges_before_a_load(project: Path, cli: Cli) -> None:  # noqa: F811
+    path = branches(project, cli)
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    git(project, "checkout", "-q", "alice")
+    edit(path, ("is the limit", "is our limit"))
+    load_and_commit(project, cli, "once more")
+    git(project, "checkout", "-q", "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    cli("load", "login", cwd=project)
+    found = [one.partition(" (")[0] for one in path.read_text().split("\n") if "Ann: " in one]
+    assert "- Ann: `ATTEMPTS = 5` is our limit" in found
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_a_fact_that_a_person_adds_again_after_the_merge_stays(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    loaded: bool,
+) -> None:
+    path = branches(project, cli)
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    if loaded:
+        cli("load", "login", cwd=project)
+    again = "- Ann: to be deleted (login.py:5)\n"
+    kept = [one for one in path.read_text().split("\n") if "to be deleted" not in one]
+    path.write_text("\n".join(kept))
+    if not loaded:
+        git(project, "commit", "-q", "--amend", "-a", "--no-edit")
+    path.write_text(f"{path.read_text()}\n## Again\n{again}")
+    cli("load", "login", cwd=project)
+    assert path.read_text().count(again) == 1
+
+
+def test_a_builds_fact_of_one_side_that_moved_on_the_other_is_nobodys(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    share(project)
+    path = file_of(project)
+    git(project, "checkout", "-q", "-b", "alice")
+    edit(path, ("## login.py\n", "## login.py\n- Alice: `login` starts here (:11)\n"))
+    load_and_commit(project, cli, "alice")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    (project / "login.py").write_text(
+        "#\n" + LOGIN.replace('LoginError("this is no address")', 'ValueError("no address")')
+    )
+    load_and_commit(project, cli, "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    assert path.read_text().count("- class `LoginError`") == 2
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert reply["warnings"] == []
+    assert facts_by_author(cli, project)["person"] == {"Alice: `login` starts here"}
+    assert cli("check", "--all", cwd=project).status == 0
+
+
+def test_a_builds_facts_of_a_file_that_one_side_renamed_are_nobodys(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    share(project)
+    path = file_of(project)
+    git(project, "checkout", "-q", "-b", "alice")
+    git(project, "mv", "login.py", "entry.py")
+    (project / "entry.py").write_text("#\n" + LOGIN)
+    load_and_commit(project, cli, "alice")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    edit(path, ("## login.py\n", "## login.py\n- Bob: `login` starts here (:11)\n"))
+    git(project, "commit", "-qam", "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    cli("load", "login", "--json", cwd=project)
+    assert facts_by_author(cli, project)["person"] == {"Bob: `login` starts here"}
