@@ -379,6 +379,57 @@ async def test_a_merge_keeps_what_one_branch_brought_back(how: str, project: Pat
     assert knowledge(project).count("- keys are uuids") == 1
 
 
+async def decided_on_two_branches(project: Path, *topics: str) -> None:
+    """A merge of two branches, on each of which something is decided and remembered."""
+    (project / ".project" / ".gitattributes").write_text("knowledge.md merge=union\n")
+    await done(project, "remember", content="there is a file")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Facts")
+    git(project, "branch", "other")
+    for topic, what in zip(topics, ("ids are uuids", "keys are integers"), strict=True):
+        await done(project, "decide", decision=what, topic=topic)
+        await done(project, "learn", lesson=f"learned that {what}")
+        git(project, "commit", "-q", "-am", what)
+        git(project, "checkout", "-q", "other")
+    git(project, "checkout", "-q", "main")
+    git(project, "merge", "-q", "other", "-m", "Merge")
+
+
+async def test_a_decision_that_a_merge_moved_below_another_heading_is_replaced(
+    project: Path,
+) -> None:
+    await decided_on_two_branches(project, "ids", "keys")
+    listed = (await done(project, "digest"))["entries"]
+    (moved,) = [
+        one for one in listed if one["topic"] in {"ids", "keys"} and one["collection"] == "Lessons"
+    ]
+    new = await done(project, "decide", decision="it is otherwise", topic=moved["topic"])
+    assert new["replaced"] == [moved["id"]]
+    own = await done(project, "update_metadata", fact=new["id"], collection="Plans")
+    after = await done(project, "decide", decision="once more", topic=moved["topic"])
+    assert (own["collection"], after["replaced"]) == ("Plans", [])
+
+
+async def test_two_decisions_on_one_topic_after_a_merge_are_reported(
+    project: Path, cli: Cli
+) -> None:
+    await decided_on_two_branches(project, "ids", "ids")
+
+    def reported() -> list[str]:
+        reply = cli("check", "--all", "--json", cwd=project).json
+        return [one["message"] for one in reply["problems"] if one["code"] == "E_TOPIC"]
+
+    (message,) = reported()
+    assert "`ids`" in message
+    listed = (await done(project, "digest"))["entries"]
+    both = [one for one in listed if one["topic"] == "ids"]
+    assert len(both) == 2
+    assert all(f"{one['id']} (line {one['line']})" in message for one in both)
+    reply = await done(project, "decide", decision="ids are uuids", topic="ids")
+    assert len(reply["replaced"]) == 1
+    assert reported() == []
+
+
 # -- recall
 
 

@@ -15,6 +15,7 @@ NOTE = re.compile(r"<!-- id: ([0-9a-f]{8})((?:; [a-z-]+: [^;]*)*) -->")
 ODD = re.compile(r"(?:\s|-->|<!--|;)+")  # these would end a value or the note
 RETIRED = ("replaced-by", "forgotten")  # either of these takes a fact out of use
 RETIRED_AT = "retired-at"
+ADDED_TO = "in"  # the collection of a fact with a topic
 MARKS = (*RETIRED, RETIRED_AT)
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 MAX_VALUE = 200  # characters

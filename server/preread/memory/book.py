@@ -37,6 +37,16 @@ class Entry:
         return fact_notes.is_retired(self.note)
 
     @property
+    def topics(self) -> frozenset[tuple[str, str]]:
+        """Its topic with each collection that it counts to there, if it has a topic.
+
+        A merge may move a line below another heading, so the note says where it was added.
+        """
+        topic, added = self.note.get("topic"), self.note.get(fact_notes.ADDED_TO, "")
+        names = (self.collection, added) if topic else ()
+        return frozenset((topic or "", name.casefold()) for name in names if name)
+
+    @property
     def tags(self) -> tuple[str, ...]:
         return tuple(filter(None, self.note.get("tags", "").split(", ")))
 
@@ -154,6 +164,9 @@ class Book:
     def move(self, entry: Entry, collection: str) -> None:
         """Move an entry to another collection."""
         comments = self._split(entry.lines[0])[1]
+        if fact_notes.ADDED_TO in entry.note:
+            note = {**entry.note, "id": entry.id, fact_notes.ADDED_TO: collection}
+            comments = fact_notes.written(comments, note)
         self._insert(collection, entry.text, entry.sources, comments, instead_of=entry.lines)
 
     def heal(self) -> None:

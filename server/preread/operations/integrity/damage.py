@@ -16,7 +16,8 @@ from preread.dossier.published import digest
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, db
 from preread.infra.reading import names_in, plain_bytes
-from preread.layout import BY_NAME, MANIFEST, REQUIRED
+from preread.layout import BY_NAME, MANIFEST, REQUIRED, Layout
+from preread.memory import files
 from preread.models import Manifest
 from preread.records import stale_hints
 from preread.services import Services
@@ -148,11 +149,26 @@ def of_project(services: Services) -> Iterator[Damage]:
     layout = services.layout
     yield from _index(services)
     yield from _orphans(services)
+    for personal in (False, True):
+        yield from _topics(layout, personal=personal)
     if wrong_marks.is_damaged(layout):
         yield _aside(layout.wrong, "E_RECORD", "the facts that were marked as wrong are unreadable")
     for path in backups.leftovers(layout):
         message, repair = "a killed call left this", partial(atomic.remove, path)
         yield Damage(path, "E_LEFTOVER", message, "it is removed", repair)
+
+
+def _topics(layout: Layout, *, personal: bool) -> Iterator[Damage]:
+    """Topics on which several facts of one collection are in use, as after a merge of branches."""
+    path = files.path_of(layout, personal=personal)
+    found: dict[tuple[str, str], list[str]] = {}
+    for entry in files.read(layout, personal=personal).live:
+        for on in entry.topics:
+            found.setdefault(on, []).append(f"{entry.id} (line {entry.lines[0]})")
+    for (topic, collection), same in sorted(found.items()):
+        if len(same) > 1:
+            message = f"`{topic}` is the topic of several facts in {collection}: {', '.join(same)}"
+            yield Damage(path, "E_TOPIC", message, "decide again, or forget all but one of them")
 
 
 def _index(services: Services) -> Iterator[Damage]:

@@ -134,10 +134,7 @@ def _change(fact: _Checked, path: str, book: Book) -> KeptReply:
     replaced = [
         entry
         for entry in book.live
-        if topic
-        and entry.note.get("topic") == topic
-        and entry.collection.casefold() == new.collection.casefold()
-        and entry.id != added.id
+        if (topic, new.collection.casefold()) in entry.topics and entry.id != added.id
     ]
     for entry in reversed(replaced):  # the lines below a wrapped one may move up
         book.retire(entry, "replaced-by", added.id, fact.note["at"])
@@ -203,6 +200,7 @@ def checked(services: Services, by: str, new: New) -> _Checked:
     (fact,) = draft.facts
     commit = services.tree.git("rev-parse", "--short=10", "HEAD").out.decode().strip()
     note = {"by": by, "at": at, "commit": commit, "tags": tags, "topic": topic}
+    note |= {fact_notes.ADDED_TO: new.collection} if topic else {}
     return _Checked(new, fact.text, fact.sources, note)
 
 
