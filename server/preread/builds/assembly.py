@@ -3,15 +3,15 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from preread import check, prompt, versions
+from preread import check, prompt
 from preread.builders import static
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
 from preread.check.budget import DRAFTED, PUBLISHED
 from preread.dossier import fact_text, hand_edits, markdown, peoples_fences, sources
+from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fact, Fault, Fence, Outcome, Problem, SpanMark
@@ -190,7 +190,7 @@ def _check_together(
     request = plan.request
     everything, people = check.with_peoples_facts(
         services, request.feature, drafts, plan.source_changes,
-        partial(versions.stored, services, request.feature),
+        lambda: _generations(services, request.feature),
     )  # fmt: skip
     checked = check.check(
         services,
@@ -207,6 +207,12 @@ def _check_together(
         replaced=people.replaced,
     )
     return checked, people
+
+
+def _generations(services: Services, feature: str) -> list[Published]:
+    from preread import versions  # a cached load does not need it
+
+    return versions.stored(services, feature)
 
 
 def _ranks(evidence: Evidence) -> dict[str, float]:
