@@ -28,13 +28,18 @@ def load_and_commit(project: Path, cli: Cli, message: str) -> None:  # noqa: F81
     git(project, "commit", "-qam", message)
 
 
+def shared_on_a_branch(project: Path) -> Path:  # noqa: F811
+    share(project)
+    git(project, "checkout", "-q", "-b", "alice")
+    return file_of(project)
+
+
 def branches(project: Path, cli: Cli) -> Path:  # noqa: F811
     """A shared dossier with a person's facts; the branch `alice` changes them, `bob` moves code."""
     path = file_of(project)
     path.write_text(f"{path.read_text()}\n## Mine\n{MINE}")
     cli("load", "login", cwd=project)
-    share(project)
-    git(project, "checkout", "-q", "-b", "alice")
+    shared_on_a_branch(project)
     edit(
         path,
         ("is a limit", "is the limit"),
@@ -115,9 +120,7 @@ def test_a_builds_fact_of_one_side_that_moved_on_the_other_is_nobodys(
     project: Path,  # noqa: F811
     cli: Cli,
 ) -> None:
-    share(project)
-    path = file_of(project)
-    git(project, "checkout", "-q", "-b", "alice")
+    path = shared_on_a_branch(project)
     edit(path, ("## login.py\n", "## login.py\n- Alice: `login` starts here (:11)\n"))
     load_and_commit(project, cli, "alice")
     git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
@@ -137,9 +140,7 @@ def test_a_builds_facts_of_a_file_that_one_side_renamed_are_nobodys(
     project: Path,  # noqa: F811
     cli: Cli,
 ) -> None:
-    share(project)
-    path = file_of(project)
-    git(project, "checkout", "-q", "-b", "alice")
+    path = shared_on_a_branch(project)
     git(project, "mv", "login.py", "entry.py")
     (project / "entry.py").write_text("#\n" + LOGIN)
     load_and_commit(project, cli, "alice")

@@ -147,8 +147,8 @@ class _PeoplesFacts:
         """The fact with its current sources; notes its new id and the sources it has lost."""
         old, found = fact_text.fact_id(name, fact.text), self.found
         marks = self.manifest.marks
-        is_edited = name in self.edited and self.manifest.files.get(name)
-        is_new = bool(is_edited) and self.where_written.is_new(name, fact)
+        is_edited = name in self.edited and self.manifest.files.get(name) != ""  # merged
+        is_new = is_edited and self.where_written.is_new(name, fact)
         if is_new:
             found, marks = SourceChanges(), {}
         elif fact.text in self.manifest.unverified:

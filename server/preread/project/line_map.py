@@ -60,24 +60,29 @@ def since(tree: Tree, commit: str, path: str, now: str) -> LineMap | None:
     files = done.out.count(b"\ndiff --git ") + done.out.startswith(b"diff --git ")
     if done.status != 0 or files > 1 or (files == 0 and path != now):
         return None
-    return LineMap(list(hunks(done.out)))
+    return LineMap([hunk for _, hunk in headings(done.out) if hunk is not None])
 
 
-def hunks(diff: bytes) -> Iterator[Hunk]:
-    """The hunks of one file's diff without context."""
-    left = 0  # lines of the current hunk, which may look like headings
+def headings(diff: bytes) -> Iterator[tuple[bytes, Hunk | None]]:
+    """A diff's lines without those of the files, and for one that begins a hunk, that hunk.
+
+    The files' lines can look like headings. The diff must be without context.
+    """
+    left = 0  # lines of the current hunk
     for line in diff.split(b"\n"):
         if left:
             left -= not line.startswith(b"\\")  # "\ No newline at end of file" is not counted
-        elif match := _HUNK.match(line):
+            continue
+        hunk = None
+        if match := _HUNK.match(line):
             hunk = Hunk(int(match[1]), int(match[2] or 1), int(match[3]), int(match[4] or 1))
             left = hunk.old_count + hunk.new_count
-            yield hunk
+        yield line, hunk
 
 
 def commit_of(tree: Tree, path: str, line: int) -> str:
     """The commit that wrote a line of a file; empty if it is not committed or not known."""
-    options = ("--porcelain", f"-L{line},{line}")
+    options = ("--no-textconv", "--porcelain", f"-L{line},{line}")
     done = tree.git("blame", *options, "--", path)
     commit = done.out.split(b" ", 1)[0].decode("ascii", "replace") if done.status == 0 else ""
     return commit if commit.strip("0") else ""

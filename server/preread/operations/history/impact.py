@@ -1,6 +1,5 @@
 """`impact`: the facts that a change to some files affects, or the changes that git shows."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -16,12 +15,11 @@ from preread.infra.subprocesses import Done
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.registry import Operation, RequestModel, threaded
-from preread.project import git
+from preread.project import git, line_map
 from preread.project.globs import glob_pattern
 from preread.project.tree import Tree
 from preread.services import Services
 
-HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 MIN_MOVED = 2  # lines after the first; fewer may be equal by chance in another file
 NO_COMMIT = b"bad revision"  # what git says about an unknown commit
 NAME_THEM = "name the files, like `preread impact src/a.py`."
@@ -150,33 +148,19 @@ def _named(services: Services, path: str, known: set[str]) -> list[str]:
     return sorted(found) or [path]
 
 
-def _headings(diff: bytes) -> Iterator[bytes]:
-    """A diff's lines without those of the files themselves, which can look like headings."""
-    left = 0  # lines of the current hunk
-    for line in diff.split(b"\n"):
-        if left:
-            if not line.startswith(b"\\"):  # "\ No newline at end of file" is not counted
-                left -= 1
-            continue
-        if match := HUNK.match(line):
-            left = int(match[1] or b"1") + int(match[3] or b"1")
-        yield line
-
-
 def _hunks(diff: bytes) -> dict[str, Ranges]:
     found: dict[str, Ranges] = {}
     old = ""
     ranges: Ranges = None
-    for line in _headings(diff):
+    for line, hunk in line_map.headings(diff):
         if line.startswith(b"--- "):
             old = _name(line)
         elif line.startswith(b"+++ "):
             path = _name(line)
             ranges = [] if path else None  # a removed file is changed as a whole
             found[path or old] = ranges
-        elif ranges is not None and (match := HUNK.match(line)):
-            start, count = int(match[2]), int(match[3] or b"1")
-            ranges.append((start, start + max(count, 1) - 1))
+        elif ranges is not None and hunk is not None:
+            ranges.append((hunk.new, hunk.new + max(hunk.new_count, 1) - 1))
     return {path: lines for path, lines in found.items() if not path.startswith(".project/")}
 
 
