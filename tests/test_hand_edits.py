@@ -1011,3 +1011,137 @@ def test_a_file_in_which_a_person_wrote_no_facts_stays(project: Path, cli: Cli) 
     mine.write_text("# Requirements: login\n")
     cli("load", "login", "--force", cwd=project)
     assert not mine.exists()
+
+
+def people_in(project: Path, cli: Cli) -> list[str]:
+    """The texts of the facts that count as a person's."""
+    shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+    return [one["text"] for one in shown if one["by"] == "person"]
+
+
+def with_other_lines(project: Path, old: str, new: str) -> tuple[str, str]:
+    """Corrects the lines of a build's fact; returns its line before and after."""
+    path = file_of(project)
+    [line] = [one for one in path.read_text().split("\n") if one.endswith(f" ({old})")]
+    mine = line.replace(f"({old})", f"({new})")
+    path.write_text(path.read_text().replace(line, mine))
+    return line, mine
+
+
+def test_sources_that_a_person_corrected_stay_and_follow_the_code(project: Path, cli: Cli) -> None:
+    path, code = file_of(project), project / "login.py"
+    old, mine = with_other_lines(project, ":26-28", ":26-27")
+    assert people_in(project, cli) == ["`login_again` (token) → `login` :28"]
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        assert mine in path.read_text()
+    code.write_text(f"#\n{LOGIN}")
+    for arguments in ((), ("--force",), ()):
+        reply = cli("load", "login", "--json", *arguments, cwd=project).json
+        assert reply["warnings"] == []
+        assert path.read_text().count("`login_again`") == 1
+        assert "- `login_again` (token) → `login` :29 (:27-28)\n" in path.read_text()
+        assert people_in(project, cli) == ["`login_again` (token) → `login` :29"]
+    trace = cli("trace", "`login_again` (token) → `login` :29", "--json", cwd=project).out
+    assert '"edited"' in trace
+    assert cli("check", "login", cwd=project).status == 0
+    kept = [one for one in path.read_text().split("\n") if "`login_again`" not in one]
+    path.write_text("\n".join(kept))
+    code.write_text(LOGIN)
+    cli("load", "login", cwd=project)
+    assert old in path.read_text()
+    assert people_in(project, cli) == []
+
+
+def test_sources_that_a_person_corrected_stay_when_the_facts_numbers_change(
+    project: Path, cli: Cli
+) -> None:
+    path, tests = file_of(project), project / "tests" / "test_login.py"
+    more = "\n\ndef test_more():\n    from login import LoginError\n    assert LoginError\n"
+    tests.write_text(tests.read_text() + more)
+    cli("load", "login", cwd=project)
+    _, mine = with_other_lines(project, ":7-8", ":7")
+    assert "; 2 tests name it" in mine
+    cli("load", "login", cwd=project)
+    tests.write_text(tests.read_text() + more.replace("more", "even_more"))
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        assert mine in path.read_text()
+        assert path.read_text().count("- class `LoginError`") == 1
+
+
+def test_wrong_sources_of_a_person_are_shown_beside_the_builds(project: Path, cli: Cli) -> None:
+    path, tests = file_of(project, "patterns.md"), project / "tests" / "test_login.py"
+    source = "tests/test_login.py:901"
+    path.write_text(path.read_text().replace("(tests/test_login.py:1)", f"({source})"))
+    for more in ("", "", "\n#\n"):
+        tests.write_text(tests.read_text() + more)
+        warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert [one for one in warnings if "do not say it" in one and f"({source})" in one]
+        found = [one for one in path.read_text().split("\n") if '- "python' in one]
+        assert [one.rpartition(":")[2] for one in found] == ["901)", "1)"]
+        assert len(people_in(project, cli)) == 1
+    ran = cli("check", "login", cwd=project)
+    assert "E_SOURCE_LINES" in ran.out
+    assert "E_FACT_TWICE" not in ran.out
+    path.write_text(path.read_text().replace(f"{found[0]}\n", ""))
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert path.read_text().count('- "python') == 1
+    assert people_in(project, cli) == []
+
+
+def test_two_facts_of_a_person_with_the_same_words_stay(project: Path, cli: Cli) -> None:
+    path, code = file_of(project), project / "login.py"
+    one, other = "- see also (login.py:1)\n", "- see also (login.py:3)\n"
+    path.write_text(f"{path.read_text()}\n## Ours\n{one}\n## Theirs\n{other}")
+    for text, moved in ((LOGIN, other), (LOGIN.replace("ATT", "\nATT"), other.replace("3", "4"))):
+        code.write_text(text)
+        for arguments in ((), ("--force",)):
+            cli("load", "login", *arguments, cwd=project)
+            assert f"## Ours\n{one}\n## Theirs\n{moved}" in path.read_text()
+        found = cli("facts", "see also", "--json", cwd=project).json["facts"]
+        assert len(found) == 2
+    assert cli("check", "login", cwd=project).status == 0
+
+
+def test_a_check_reports_a_persons_fact_whose_lines_changed(project: Path, cli: Cli) -> None:
+    path, code = file_of(project, "patterns.md"), project / "login.py"
+    path.write_text(f"{path.read_text()}\n## Ours\n- tokens are plain on purpose (login.py:18)\n")
+    cli("load", "login", cwd=project)
+    assert cli("check", "login", cwd=project).status == 0
+    code.write_text(LOGIN.replace('return f"token-{name}"', "return sign(name)"))
+    cli("load", "login", cwd=project)
+    for arguments in (("login",), ("--all",)):
+        ran = cli("check", *arguments, "--json", cwd=project)
+        assert ran.status == 1
+        [problem] = ran.json["problems"]
+        assert problem["code"] == "E_SOURCE_CHANGED"
+        assert problem["path"].endswith("login/patterns.md")
+        shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+        assert ran.json["facts"] == len(shown) - 1
+    code.write_text(LOGIN)
+    cli("load", "login", cwd=project)
+    assert cli("check", "login", cwd=project).status == 0
+
+
+def test_sources_that_another_fact_cites_are_a_persons_as_well(project: Path, cli: Cli) -> None:
+    path, code = file_of(project), project / "login.py"
+    _, mine = with_other_lines(project, ":26-28", ":7-8")  # where the class is
+    assert path.read_text().count(":7-8)") == 2
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        assert mine in path.read_text()
+        assert path.read_text().count("`login_again`") == 1
+    code.write_text(f"#\n{LOGIN}")
+    cli("load", "login", cwd=project)
+    assert mine.replace(":7-8", ":8-9").replace(":28", ":29") in path.read_text()
+
+
+def test_sources_that_a_person_corrects_mean_the_lines_as_they_are(project: Path, cli: Cli) -> None:
+    path, code = file_of(project, "patterns.md"), project / "login.py"
+    path.write_text(f"{path.read_text()}\n## Ours\n- see also (login.py:1)\n- more (login.py:7)\n")
+    cli("load", "login", cwd=project)
+    code.write_text(f"#\n#\n{LOGIN}")
+    path.write_text(path.read_text().replace("(login.py:1)", "(login.py:7)"))
+    cli("load", "login", cwd=project)
+    assert "- see also (login.py:7)\n- more (login.py:9)\n" in path.read_text()

@@ -171,19 +171,20 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
 
     The manifest does not list people's facts. Those whose sources it knows may be older ones.
     """
-    known = {*manifest.facts}
     if found.is_merged:
         yield "git merged two versions of it"
     for name in found.edited:
         if manifest.files.get(name) == "":
             yield f"it is not known who wrote {name}"
         facts = markdown.parse(name, manifest.feature, found.texts[name])[0].facts
-        theirs = [one for one in facts if fact_text.fact_id(name, one.text) not in known]
+        theirs = [one for one in facts if not published.is_built(manifest, name, one)]
         for fact in theirs:
             if fact.text not in manifest.unverified and not manifest.spans.keys() >= {
                 *fact.sources
             }:
-                yield f"a person added to {name}: {fact.text}"
+                is_new = fact_text.fact_id(name, fact.text) not in manifest.facts
+                what = "added to" if is_new else "changed the sources in"
+                yield f"a person {what} {name}: {fact.text}"
         if any(fact.sources for fact in theirs):
             yield f"a person edited {name}"
 

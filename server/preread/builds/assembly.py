@@ -34,6 +34,7 @@ class Assembled:
     fault: Fault | None
     # Ids of the facts that builds wrote, in order: those that no builder finds again are dropped.
     own_facts: tuple[str, ...]
+    cited: tuple[str, ...]  # digests of these facts with what they cite
     model_contributed: bool  # whether any draft of the model passed the check
     spans: dict[str, str]  # digests of the cited lines
     marks: dict[str, SpanMark]
@@ -87,7 +88,8 @@ def assemble(
     of_people = _fences_of_people(plan, fences) | _headings_of_people(plan, headings)
     old, of_fences = _with_followed_fences(services, plan, by_hand, of_people)
     texts = _texts(plan, checked.drafts, old, of_people)
-    own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
+    built = list(_of_builds(plan, texts, checked))
+    own_facts = tuple(fact_text.fact_id(name, fact.text) for name, fact in built)
     written = {draft.name for draft in checked.drafts if draft.facts}
     return Assembled(
         checked=checked,
@@ -96,6 +98,7 @@ def assemble(
         missing=tuple(name for name in lacking if name in written or name in REQUIRED),
         fault=fault,
         own_facts=own_facts,
+        cited=tuple(fact_text.cited_digest(name, one) for name, one in built),
         model_contributed=bool(valid),
         spans=checked.spans | of_fences,
         marks=_marks(services, chosen, own_facts, checked, of_fences),
@@ -369,8 +372,17 @@ def _texts(
     }
 
 
-def _ids(plan: Plan, texts: Mapping[str, str]) -> Iterator[str]:
-    """The ids of all facts, in reading order."""
+def _of_builds(
+    plan: Plan, texts: Mapping[str, str], checked: Checked
+) -> Iterator[tuple[str, Fact]]:
+    """Each fact that no person wrote, with its file, in reading order."""
+    keys: dict[bool, set[fact_text.FactKey]] = {True: set(), False: set()}
+    for one in checked.verdicts:
+        keys[one.by_person].add(fact_text.fact_key(one.file, one.fact))
+    built = {id_ for id_, _ in keys[False]}
     for row in FILES:
         draft = markdown.parse(row.name, plan.request.feature, texts.get(row.name, ""))[0]
-        yield from (fact_text.fact_id(row.name, fact.text) for fact in draft.facts)
+        for fact in draft.facts:
+            key = fact_text.fact_key(row.name, fact)
+            if key[0] in built and key not in keys[True]:
+                yield row.name, fact

@@ -1,6 +1,6 @@
 """Who drafts which file of a new dossier: the model, an earlier draft, or the static builder."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from preread import cache
@@ -9,7 +9,7 @@ from preread.builds.build_key import build_key
 from preread.dossier import markdown, published, source_tracking
 from preread.dossier.published import Published
 from preread.dossier.source_tracking import SourceChanges
-from preread.models import Draft, Evidence, How, LostFact, Manifest, Request
+from preread.models import Draft, Evidence, Fence, How, LostFact, Manifest, Request
 from preread.services import Services
 
 SUMMARY = "summary.md"
@@ -114,12 +114,27 @@ def _earlier_drafts(
 
 
 def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:
-    """The published files that a model drafted."""
-    return {
+    """The published files that a model drafted, without the facts that people wrote into them."""
+    drafts = {
         name: markdown.parse(name, manifest.feature, text)[0]
         for name, text in found.texts.items()
         if name in manifest.drafted
     }
+    if not manifest.facts:  # it does not say who wrote them
+        return drafts
+    return {name: _without_people(manifest, draft) for name, draft in drafts.items()}
+
+
+def _without_people(manifest: Manifest, draft: Draft) -> Draft:
+    sections = []
+    for section in draft.sections:
+        items = tuple(
+            item
+            for item in section.items
+            if isinstance(item, Fence) or published.is_built(manifest, draft.name, item)
+        )
+        sections += [replace(section, items=items)] if items else []
+    return replace(draft, sections=tuple(sections))
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:

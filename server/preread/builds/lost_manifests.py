@@ -1,6 +1,6 @@
 """Restore a lost manifest, which says which facts are a person's."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -41,7 +41,9 @@ def _recovered(services: Services, feature: str, found: Published) -> tuple[Mani
     fitting = max(earlier, key=lambda one: _equal_files(one, found), default=None)
     if fitting is not None and _equal_files(fitting, found):
         later = [id_ for id_ in shown if id_ in built and id_ not in fitting.facts]
-        return fitting.model_copy(update={"facts": (*fitting.facts, *later)}), FITTING
+        facts = (*fitting.facts, *later)
+        cited = (*fitting.cited, *_cited(feature, found, facts))
+        return fitting.model_copy(update={"facts": facts, "cited": cited}), FITTING
     own = tuple(id_ for id_ in shown if id_ in built)
     # A file with a person's facts counts as edited; any other may be removed with its facts.
     files = {name: value if built.issuperset(ids[name]) else "" for name, value in _files(found)}
@@ -57,6 +59,14 @@ def _ids(feature: str, found: Published) -> dict[str, list[str]]:
         draft.name: [fact_text.fact_id(draft.name, fact.text) for fact in draft.facts]
         for draft in drafts
     }
+
+
+def _cited(feature: str, found: Published, built: Collection[str]) -> Iterator[str]:
+    """What the facts of builds cite now, as digests: a later build may have moved them."""
+    drafts = [markdown.parse(name, feature, text)[0] for name, text in found.texts.items()]
+    for draft, _, fact in markdown.all_facts(drafts):
+        if fact_text.fact_id(draft.name, fact.text) in built:
+            yield fact_text.cited_digest(draft.name, fact)
 
 
 def _equal_files(manifest: Manifest, found: Published) -> int:

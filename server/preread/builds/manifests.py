@@ -42,6 +42,7 @@ def make_manifest(
             verdict.fact.text for verdict in made.checked.verdicts if verdict.state == "unverified"
         ),
         facts=made.own_facts,
+        cited=made.cited,
         fences=made.fences,
         headings=made.headings,
         wordings=_wordings(plan, made),

@@ -259,7 +259,11 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
     if not manifest.unverified:
         return
     drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()]
-    written = {fact.text: fact.sources for _, _, fact in markdown.all_facts(drafts)}
+    written = {
+        fact.text: fact.sources
+        for draft, _, fact in markdown.all_facts(drafts)
+        if not published.is_built(manifest, draft.name, fact)
+    }
     unverified = [text for text in manifest.unverified if text in written]
     for text in unverified[:MAX_LOST]:
         why = "its sources do not say it" if written[text] else "it names no source"

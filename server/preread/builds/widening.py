@@ -111,10 +111,17 @@ def _widened(
     }
     cited |= {section.source for draft in merged.values() for section in draft.sections}
     ids = tuple(sorted(fact.id for fact in added))
+    new = {
+        fact_text.cited_digest(draft.name, fact)
+        for draft in changed.values()
+        for fact in markdown.parse(draft.name, manifest.feature, markdown.render(draft))[0].facts
+        if fact_text.fact_id(draft.name, fact.text) in ids
+    }
     wordings = [one for one in manifest.wordings if not gone.intersection(one.facts)]
     wordings.append(Wording(digest=cache.wording(request.description), facts=ids))
     update = {
         "facts": tuple(dict.fromkeys(one for one in (*manifest.facts, *ids) if one not in gone)),
+        "cited": tuple(dict.fromkeys((*manifest.cited, *sorted(new)))) if manifest.cited else (),
         "spans": {key: value for key, value in (manifest.spans | spans).items() if key in cited},
         "wordings": tuple(wordings[-MAX_WORDINGS:]),
     }

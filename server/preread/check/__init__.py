@@ -1,6 +1,6 @@
 """Check drafts: apply the format rules, look up every source, compute states, fit the budget."""
 
-from preread.check.check import check, check_unbudgeted
+from preread.check.check import check, check_published, check_unbudgeted
 from preread.check.checker import CONFIDENCE
 from preread.check.drafts import People, read_staged, with_peoples_facts
 from preread.check.lookups import only_said
@@ -9,6 +9,7 @@ __all__ = [
     "CONFIDENCE",
     "People",
     "check",
+    "check_published",
     "check_unbudgeted",
     "only_said",
     "read_staged",

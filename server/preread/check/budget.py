@@ -94,12 +94,22 @@ def fit(
             key: one for key, one in candidates.items() if key in kept or key not in taken
         }
     fitted = _with(drafts, kept)
-    left = {(draft.name, fact.text): fact for draft, _, fact in markdown.all_facts(fitted)}
+    left: dict[tuple[str, str], list[Fact]] = {}
+    for draft, _, fact in markdown.all_facts(fitted):
+        left.setdefault((draft.name, fact.text), []).append(fact)
     remaining = [
-        replace(v, fact=left[key]) for v in verdicts if (key := (v.file, v.fact.text)) in left
+        replace(verdict, fact=still)
+        for verdict in verdicts
+        if (still := _what_is_left(verdict, left.get((verdict.file, verdict.fact.text), [])))
     ]
-    had_room = {(drafts[key[0]].name, one.item.text) for key, one in kept.items()}
-    return fitted, remaining, [v for v in verdicts if (v.file, v.fact.text) not in had_room]
+    had_room = {(drafts[key[0]].name, one.item) for key, one in kept.items()}
+    return fitted, remaining, [v for v in verdicts if (v.file, v.fact) not in had_room]
+
+
+def _what_is_left(verdict: Verdict, facts: Iterable[Fact]) -> Fact | None:
+    """Of the facts with the same words that are left, the one of a verdict: it may cite less."""
+    same = (one for one in facts if {*one.sources} <= {*verdict.fact.sources})
+    return max(same, key=lambda one: len(one.sources), default=None)
 
 
 def _taken(

@@ -1,22 +1,23 @@
 """Check drafts against every rule, and fit the valid facts into the budget."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from preread.check.budget import fit
 from preread.check.checker import Checker
 from preread.check.lookups import Answers, Lookups
-from preread.check.replacements import without_replaced
+from preread.check.replacements import without_corrected, without_replaced
 from preread.check.screening import Screening
-from preread.dossier import fact_text, published
+from preread.dossier import fact_text, markdown, published
 from preread.dossier.sources import Span
 from preread.gates.feature_names import is_feature
 from preread.infra.secrets import Credentials
 from preread.layout import REQUIRED
-from preread.models import Checked, Draft, Problem, Verdict
+from preread.models import Checked, Draft, Manifest, Problem, Verdict
 from preread.services import Services
 from preread.settings import Level
 
-NOBODY: Mapping[str, bool] = {}
+NOBODY: Mapping[fact_text.FactKey, bool] = {}
 NOTHING: Mapping[str, str] = {}
 NOTHING_MORE: Mapping[str, float] = {}
 
@@ -34,7 +35,7 @@ def check(
     before: Checked | None = None,
     external: Iterable[str] = (),
     trust_published: bool = True,
-    people: Mapping[str, bool] = NOBODY,
+    people: Mapping[fact_text.FactKey, bool] = NOBODY,
     replaced: Mapping[str, str] = NOTHING,
     credentials: Credentials | None = None,
 ) -> Checked:
@@ -47,7 +48,7 @@ def check(
     - `before`: an earlier check of these drafts, whose counts are added to.
     - `external`: what configured servers answered in this run. An external source is valid when
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
-    - `people`: ids of facts that people wrote, each with whether its sources still exist. These
+    - `people`: keys of facts that people wrote, each with whether its sources still exist. These
       facts are kept even if they do not check out, unless no dossier may contain them.
     - `replaced`: ids (or lasting ids) of facts to leave out, each with the id of the person's fact
       that counts instead. If that does not check out, both are kept.
@@ -61,6 +62,7 @@ def check(
     checked = [checker.draft(draft) for draft in drafts]
     kept = [one.draft for one in checked]
     verdicts = [verdict for one in checked for verdict in one.verdicts]
+    kept, verdicts = without_corrected(kept, verdicts)
     kept, verdicts = without_replaced(kept, verdicts, replaced)
     dropped, cut = (before.dropped, before.cut) if before else (0, 0)
     dropped += sum(one.dropped for one in checked)
@@ -68,7 +70,9 @@ def check(
     if budget:
         limit = services.settings.tokens(level)
         ranks = ranks or {}
-        kept, verdicts, over_budget = fit(services, kept, verdicts, ranks, people, limit, bonus)
+        kept, verdicts, over_budget = fit(
+            services, kept, verdicts, ranks, {id_ for id_, _ in people}, limit, bonus
+        )
         cut += len(over_budget)
         checker.report_cut(over_budget, ranks)
     spans = _digests(lookups, kept, verdicts)
@@ -91,14 +95,41 @@ def _digests(
 
 
 def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> Checked:
-    """Check published drafts without cutting any; the fact index gets its states from this."""
+    """Check published drafts without cutting any; the fact index gets its states from this.
+
+    A person's fact that does not check out counts once a build has seen it.
+    """
     found = published.read(services.layout, feature) if is_feature(feature) else None
-    unverified = found.manifest.unverified if found and found.manifest else ()
-    people = {
-        fact_text.fact_id(draft.name, fact.text): False
-        for draft in drafts
-        for fact in draft.facts
-        if fact.text in unverified
-    }
+    manifest = found.manifest if found else None
+    people = _peoples_facts(manifest, drafts) if manifest else NOBODY
     credentials = services.credentials
-    return check(services, feature, drafts, budget=False, people=people, credentials=credentials)
+    checked = check(services, feature, drafts, budget=False, people=people, credentials=credentials)
+    seen = manifest.unverified if manifest else ()
+    verdicts = (v for v in checked.verdicts if v.state != "unverified" or v.fact.text in seen)
+    return replace(checked, verdicts=tuple(verdicts))
+
+
+def check_published(
+    services: Services, manifest: Manifest, drafts: Iterable[Draft], problems: Iterable[Problem]
+) -> Checked:
+    """Check published drafts and report everything, also what people's unverified facts lack."""
+    drafts = list(drafts)
+    people = _peoples_facts(manifest, drafts)
+    for draft, _, fact in markdown.all_facts(drafts):
+        key = fact_text.fact_key(draft.name, fact)
+        if key in people and fact_text.quotes(fact.text):
+            people[key] = True  # the quotes say whether it is valid
+    return check(services, manifest.feature, drafts, problems=problems, budget=False, people=people)
+
+
+def _peoples_facts(manifest: Manifest, drafts: Iterable[Draft]) -> dict[fact_text.FactKey, bool]:
+    """The keys of the published facts that people wrote, each with whether its sources count.
+
+    A manifest without facts does not say who wrote them, so only unverified ones must be theirs.
+    """
+    return {
+        fact_text.fact_key(draft.name, fact): not is_unverified
+        for draft, _, fact in markdown.all_facts(drafts)
+        if not published.is_built(manifest, draft.name, fact)
+        and ((is_unverified := fact.text in manifest.unverified) or manifest.facts)
+    }

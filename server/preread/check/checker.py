@@ -61,7 +61,7 @@ class Checker:
         self,
         services: Services,
         lookups: Lookups,
-        people: Mapping[str, bool],
+        people: Mapping[fact_text.FactKey, bool],
         screening: Screening,
     ) -> None:
         self.services, self.lookups = services, lookups
@@ -70,7 +70,7 @@ class Checker:
         self.removed: list[Problem] = []  # facts of people that no dossier may contain
         self._wrong = wrong_marks.ids(services.layout)
         self._wrong_shapes = wrong_marks.shapes(services.layout)
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: set[tuple[fact_text.FactKey, str]] = set()
 
     def draft(self, draft: Draft) -> CheckedDraft:
         """Check a draft."""
@@ -109,7 +109,8 @@ class Checker:
         return rejection is not None
 
     def _note_removed(self, name: str, fact: Fact, rejection: Rejection | None) -> None:
-        if rejection is not None and fact_text.fact_id(name, fact.text) in self.people:
+        key = fact_text.fact_key(name, fact)
+        if rejection is not None and key in self.people:
             self.removed.append(Problem(name, fact.line, *rejection))
 
     def _valid_items(
@@ -133,11 +134,13 @@ class Checker:
     def _verdict(self, name: str, section: Section, fact: Fact) -> Verdict | None:
         """The verdict on a fact, with only its valid sources; None when the fact is dropped."""
         identity = fact_text.fact_id(name, fact.text)
-        place = identity, markdown.heading_source(section.heading)  # files may have equal outlines
+        key = fact_text.fact_key(name, fact)
+        heading = markdown.heading_source(section.heading)  # files may have equal outlines
+        place = (key if key in self.people else (identity, frozenset()), heading)
         rejection = (
             Rejection("E_FACT_TWICE", "this file already has the same fact")
             if place in self._seen
-            else self._rejection(name, fact, identity)
+            else self._rejection(name, fact, key)
         )
         if self._report(name, fact.line, rejection):
             if place not in self._seen:
@@ -145,31 +148,32 @@ class Checker:
             return None
         self._seen.add(place)
         spans = self._spans(name, fact)
-        sources_exist = self.people.get(identity, True)
+        sources_exist = self.people.get(key, True)
         if spans and sources_exist and self._quotes_check_out(name, section, fact, spans):
             state, valid = _state(fact.text, spans), replace(fact, sources=tuple(spans))
-        elif identity in self.people:
+        elif key in self.people:
             state, valid = "unverified", fact
         else:
             return None
         row = BY_NAME.get(name)
         confidence = CONFIDENCE[state] * (KIND_FACTOR[row.kind] if row else 1.0)
-        return Verdict(name, section.heading, valid, state, round(confidence, 2))
+        is_persons = key in self.people
+        return Verdict(name, section.heading, valid, state, round(confidence, 2), is_persons)
 
-    def _rejection(self, name: str, fact: Fact, identity: str) -> Rejection | None:
+    def _rejection(self, name: str, fact: Fact, key: fact_text.FactKey) -> Rejection | None:
         """What is wrong with a fact by the rules that need no source lookup."""
         whole = "\t".join((fact.text, *fact.sources))
         return (
             _too_large(fact, whole)
             or self.screening.rejection(whole)
-            or (None if identity in self.people else orders_in_own_words(fact))
-            or self._wrong_mark(name, fact, identity)
+            or (None if key in self.people else orders_in_own_words(fact))
+            or self._wrong_mark(name, fact, key)
         )
 
-    def _wrong_mark(self, name: str, fact: Fact, identity: str) -> Rejection | None:
-        if identity in self._wrong:
-            return Rejection("E_FACT_WRONG", f"was marked as wrong: {identity}")
-        shapes = self._wrong_shapes if identity not in self.people else None  # mostly none
+    def _wrong_mark(self, name: str, fact: Fact, key: fact_text.FactKey) -> Rejection | None:
+        if key[0] in self._wrong:
+            return Rejection("E_FACT_WRONG", f"was marked as wrong: {key[0]}")
+        shapes = self._wrong_shapes if key not in self.people else None  # mostly none
         if shapes and (name, fact_text.shape(fact.text)) in shapes:
             return Rejection("E_FACT_WRONG", "was marked as wrong, with other numbers")
         return None

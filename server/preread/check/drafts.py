@@ -69,9 +69,9 @@ def _is_plain_file(path: Path) -> bool:
 
 
 class People(NamedTuple):
-    """What people wrote into the published files, by the ids of their facts."""
+    """What people wrote into the published files."""
 
-    facts: dict[str, bool]  # whether its sources still exist
+    facts: dict[fact_text.FactKey, bool]  # whether its sources still exist
     replaced: dict[str, str]  # id or lasting id of a build's fact -> id of a person's version
     sought: dict[str, SpanMark]  # what was at cited lines that are gone, as in `Manifest.sought`
 
@@ -87,10 +87,12 @@ def with_peoples_facts(
 
     `generations` returns earlier ones of the dossier, latest first.
 
-    They come first in their file, unless a draft already has them, and are checked like any other.
+    They come first in their file, unless a draft already has them with the same sources, and are
+    checked like any other.
     If the manifest does not say who wrote what, or git merged it, facts that differ from a draft's
     only in their numbers do not count as a person's. What one side of a merge took out, stays out.
     """
+    drafts = tuple(drafts)
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
     if current is None or current.manifest is None:
@@ -103,7 +105,8 @@ def with_peoples_facts(
         if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
     replaced = _replaced(current, followed.new_ids)
-    more = _by_lasting_id(services, current.manifest, replaced, by_name.values())
+    of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
+    more = _by_lasting_id(services, current.manifest, replaced | followed.corrected, of_drafts)
     return tuple(by_name.values()), People(followed.facts, replaced | more, followed.sought)
 
 
@@ -120,52 +123,40 @@ class _PeoplesFacts:
     ) -> None:
         manifest = current.manifest or Manifest(feature="")
         self.manifest, self.found, self.edited = manifest, found, current.edited
-        self.not_theirs = {*manifest.facts, *taken_out}
+        self.taken_out = taken_out
         self.relocator = Relocator(services.tree)
         answers = Answers(())
         self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
-        self.facts: dict[str, bool] = {}
+        self.facts: dict[fact_text.FactKey, bool] = {}
         self.where_written = WhereWritten(services, manifest, self.relocator, generations)
         self.new_ids: dict[str, str] = {}  # a fact's published id -> its id with current sources
+        self.corrected: dict[str, str] = {}  # the same, of facts that a build had written
         self.sought: dict[str, SpanMark] = {}
 
     def missing_from(self, draft: Draft, published_text: str) -> Iterator[Section]:
         """The sections of a published file, with only those facts of people that a draft lacks."""
-        drafted = {fact_text.fact_id(draft.name, fact.text) for fact in draft.facts}
+        drafted = {fact_text.fact_key(draft.name, fact) for fact in draft.facts}
         is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
         authors_known = bool(self.manifest.facts) and not is_merged
         shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
-        theirs = _written_by_people(draft.name, published_text, self.manifest, self.not_theirs)
+        theirs = _written_by_people(draft.name, published_text, self.manifest, self.taken_out)
         for section in theirs.sections:
             facts = [fact for fact in section.facts if fact_text.shape(fact.text) not in shapes]
             current = [self._current(draft.name, section, fact) for fact in facts]
-            items = [f for f in current if fact_text.fact_id(draft.name, f.text) not in drafted]
+            items = [
+                fact for fact in current if fact_text.fact_key(draft.name, fact) not in drafted
+            ]
             if items:
                 yield replace(section, items=tuple(items))
 
     def _current(self, name: str, section: Section, fact: Fact) -> Fact:
         """The fact with its current sources; notes its new id and the sources it has lost."""
-        old, found = fact_text.fact_id(name, fact.text), self.found
-        marks = self.manifest.marks
-        is_edited = name in self.edited and self.manifest.files.get(name) != ""  # merged
-        is_new = is_edited and self.where_written.is_new(name, fact)
-        if is_new:
-            found, marks = SourceChanges(), {}
-        elif fact.text in self.manifest.unverified:
-            keys = {source: f"{old} {source}" for source in fact.sources}
-            sought = self.manifest.sought
-            marks = {source: sought[key] for source, key in keys.items() if key in sought}
-            found = source_tracking.find_lost(self.relocator, marks)
-        found |= self._found_by_commits(name, fact, marks, is_new=is_new)
-        found = self._found_by_digest(fact, found, marks)
-        lost = [source for source in fact.sources if source in found.lost]
-        found = found.with_moved(
-            self.where_written.by_generations(name, fact, lost) if lost else {}
-        )
-        found = self._found_by_quotes(fact, section.source, found, marks)
+        marks, found = self._followed(name, section, fact)
         now = source_tracking.updated_fact(fact, section.source, found)
-        identity = fact_text.fact_id(name, now.text)
+        old, identity = fact_text.fact_id(name, fact.text), fact_text.fact_id(name, now.text)
         self.new_ids[old] = identity
+        if old in self.manifest.facts:
+            self.corrected[old] = identity
         for source in fact.sources:
             digest = self.manifest.spans.get(source)
             mark = marks.get(source) or source_tracking.mark_of_whole(source, digest)
@@ -173,14 +164,47 @@ class _PeoplesFacts:
                 self.sought[f"{identity} {source}"] = mark
         # The check looks up quotes, so a person need not edit a fact that is still true.
         sources_exist = not source_tracking.has_lost_its_sources(fact, section.source, found)
-        self.facts[identity] = sources_exist or bool(fact_text.quotes(fact.text))
+        self.facts[fact_text.fact_key(name, now)] = sources_exist or bool(
+            fact_text.quotes(fact.text)
+        )
         return now
 
-    def _found_by_commits(
-        self, name: str, fact: Fact, marks: Mapping[str, SpanMark], *, is_new: bool
-    ) -> SourceChanges:
-        """What has become of the sources that no build looked at, unless others have the quotes."""
-        known = {} if is_new else {**marks, **self.manifest.spans}
+    def _followed(
+        self, name: str, section: Section, fact: Fact
+    ) -> tuple[Mapping[str, SpanMark], SourceChanges]:
+        """What was at the fact's lines, and what has become of them.
+
+        Each step looks only for what the ones before it have not found.
+        """
+        is_new = self._is_new(name, fact)
+        marks, found = self._tracked(name, fact, is_new=is_new)
+        found |= self._found_by_commits(name, fact, {} if is_new else marks | self.manifest.spans)
+        found = self._found_by_digest(fact, found, marks)
+        lost = [source for source in fact.sources if source in found.lost]
+        if lost:
+            found = found.with_moved(self.where_written.by_generations(name, fact, lost))
+        return marks, self._found_by_quotes(fact, section.source, found, marks)
+
+    def _is_new(self, name: str, fact: Fact) -> bool:
+        """Whether a person wrote the fact, or corrected its sources, since the last publish."""
+        is_edited = name in self.edited and self.manifest.files.get(name) != ""  # merged
+        return is_edited and self.where_written.is_new(name, fact)
+
+    def _tracked(
+        self, name: str, fact: Fact, *, is_new: bool
+    ) -> tuple[dict[str, SpanMark], SourceChanges]:
+        """What the manifest says was at the fact's lines, and what has become of that."""
+        if is_new:
+            return {}, SourceChanges()
+        if fact.text not in self.manifest.unverified:
+            return self.manifest.marks, self.found
+        identity, sought = fact_text.fact_id(name, fact.text), self.manifest.sought
+        keys = {source: f"{identity} {source}" for source in fact.sources}
+        marks = {source: sought[key] for source, key in keys.items() if key in sought}
+        return marks, source_tracking.find_lost(self.relocator, marks)
+
+    def _found_by_commits(self, name: str, fact: Fact, known: Collection[str]) -> SourceChanges:
+        """What has become of the sources that are not known, unless others have the quotes."""
         unseen = [source for source in fact.sources if source not in known]
         found = self.where_written.by_commits(name, fact, unseen)
         quotes = fact_text.quotes(fact.text)
@@ -285,17 +309,21 @@ def _by_gap(ids: Iterable[str], fixed: Collection[str]) -> dict[str, list[str]]:
 
 
 def _written_by_people(
-    name: str, text: str, manifest: Manifest, not_theirs: Container[str]
+    name: str, text: str, manifest: Manifest, taken_out: Container[str]
 ) -> Draft:
-    """The facts of a published file, except those `not_theirs`, by id; without duplicates.
+    """The facts of a published file that no build wrote, without duplicates and those `taken_out`.
 
-    Git's merge keeps a line of each branch: the one whose sources the manifest knows is followed.
+    Facts with the same words and other sources are no duplicates, except after a merge: git keeps
+    a line of each branch, and the one whose sources the manifest knows is followed.
     """
     draft = markdown.parse(name, manifest.feature, text)[0]
-    best: dict[str, Fact] = {}
+    is_merged = manifest.files.get(name) == ""
+    best: dict[fact_text.FactKey, Fact] = {}
     for fact in sorted(draft.facts, key=lambda fact: manifest.spans.keys() >= {*fact.sources}):
-        best[fact_text.fact_id(name, fact.text)] = fact
-    chosen = {fact.line for id_, fact in best.items() if id_ not in not_theirs}
+        key = fact_text.fact_key(name, fact)
+        if key[0] not in taken_out and not published.is_built(manifest, name, fact):
+            best[(key[0], frozenset()) if is_merged else key] = fact
+    chosen = {fact.line for fact in best.values()}
     sections = [
         replace(section, items=tuple(fact for fact in section.facts if fact.line in chosen))
         for section in draft.sections

@@ -1,10 +1,11 @@
-"""Leave out the facts that a person's edit replaced."""
+"""Leave out the facts that a person's edit replaced, and those with sources that one corrected."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
-from preread.dossier import fact_text
+from preread.dossier import fact_text, markdown, sources
 from preread.models import Draft, Fact, Fence, Verdict
 
 
@@ -20,20 +21,51 @@ def without_replaced(
         if verdict.state != "unverified"
     }
     hidden = {id_ for draft in drafts for id_, by in _replacements(draft, replaced) if by in valid}
-    left = [_without(draft, hidden) for draft in drafts]
-    return left, [one for one in verdicts if not _is_hidden(one.file, one.fact, hidden)]
+    left = [_without(draft, partial(_is_hidden, draft.name, hidden)) for draft in drafts]
+    return left, [one for one in verdicts if not _is_hidden(one.file, hidden, one.fact)]
 
 
-def _is_hidden(name: str, item: Fact | Fence, hidden: set[str]) -> bool:
+def without_corrected(
+    drafts: list[Draft], verdicts: list[Verdict]
+) -> tuple[list[Draft], list[Verdict]]:
+    """The drafts and verdicts without the facts that have the words of a person's valid fact.
+
+    Two files may have equal outlines, so the facts must also be about the same file.
+    """
+    of_people = {
+        place
+        for one in verdicts
+        if one.by_person and one.state != "unverified"
+        for place in _places(one)
+    }
+    hidden = {
+        id(one.fact)
+        for one in verdicts
+        if not one.by_person and not of_people.isdisjoint(_places(one))
+    }
+    if not hidden:
+        return drafts, verdicts
+    left = [_without(draft, lambda item: id(item) in hidden) for draft in drafts]
+    return left, [one for one in verdicts if id(one.fact) not in hidden]
+
+
+def _places(verdict: Verdict) -> set[tuple[str, str]]:
+    """A fact's id, with the file of its section and each one that it cites."""
+    refs = map(sources.parse, verdict.fact.sources)
+    files = {markdown.heading_source(verdict.section), *(ref.path for ref in refs if ref)}
+    return {(fact_text.fact_id(verdict.file, verdict.fact.text), file) for file in files}
+
+
+def _is_hidden(name: str, hidden: set[str], item: Fact | Fence) -> bool:
     return isinstance(item, Fact) and fact_text.fact_id(name, item.text) in hidden
 
 
-def _without(draft: Draft, hidden: set[str]) -> Draft:
-    sections = []
+def _without(draft: Draft, is_hidden: Callable[[Fact | Fence], bool]) -> Draft:
+    left = []
     for section in draft.sections:
-        items = [item for item in section.items if not _is_hidden(draft.name, item, hidden)]
-        sections += [replace(section, items=tuple(items))] if items else []
-    return replace(draft, sections=tuple(sections))
+        items = [item for item in section.items if not is_hidden(item)]
+        left += [replace(section, items=tuple(items))] if items else []
+    return replace(draft, sections=tuple(left))
 
 
 def _replacements(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[str, str]]:

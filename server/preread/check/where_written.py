@@ -31,9 +31,17 @@ class WhereWritten:
         self._map = cache(lambda *place: line_map.since(services.tree, *place))
 
     def is_new(self, name: str, fact: Fact) -> bool:
-        """Whether the dossier did not have this fact when it was last published."""
-        past = self._past
+        """Whether the dossier did not have this fact, with these sources, when last published."""
+        digest = self._manifest.files.get(name)
+        for one in self._earlier:
+            if one.manifest is not None and one.manifest.files.get(name) == digest:
+                return fact_text.fact_key(name, fact) not in self._keys(name, one.texts[name])
+        past = self._past  # also says it if the database was lost, but not what was cited
         return bool(past) and (name, fact_text.fact_id(name, fact.text)) not in past
+
+    def _keys(self, name: str, text: str) -> set[fact_text.FactKey]:
+        draft = markdown.parse(name, self._manifest.feature, text)[0]
+        return {fact_text.fact_key(name, fact) for fact in draft.facts}
 
     @cached_property
     def _past(self) -> Facts:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from preread.dossier import sources
+from preread.models import Fact
 
+FactKey = tuple[str, frozenset[str]]  # a fact's id and its sources
 PLACE = re.compile(r"(?:<[^<>]+>|[^\s`,:<>()]*+):\d+(?:-\d+)?")  # lines, perhaps with a path
 MIN_QUOTE = 4  # characters; shorter backticked texts prove nothing
 # Control characters, direction overrides, tags and lone surrogates: they change what a terminal
@@ -23,6 +25,16 @@ def fact_id(file: str, text: str) -> str:
     """A fact's id for `wrong` and the index: 8 hex digits, from its file and words only."""
     words = " ".join(text.split()).lower()
     return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def fact_key(file: str, fact: Fact) -> FactKey:
+    """What tells facts apart that have the same words: a person's may have other sources."""
+    return fact_id(file, fact.text), frozenset(fact.sources)
+
+
+def cited_digest(file: str, fact: Fact) -> str:
+    """A digest of a fact's words and sources: 8 hex digits."""
+    return fact_id(file, "\n".join((fact.text, *sorted({*fact.sources}))))
 
 
 def fence_id(file: str, lines: Iterable[str]) -> str:

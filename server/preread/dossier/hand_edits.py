@@ -119,7 +119,7 @@ def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
     def is_renamed(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
         return kept.isdisjoint((one[0], other[0])) and _is_shape(one[1], other[1])
 
-    for is_same in (_same_place, _same_words, _same_shape, is_renamed, _same_elsewhere):
+    for is_same in (_same_fact, _same_place, _same_words, _same_shape, is_renamed, _same_elsewhere):
         for heading, fact in old:
             if fact.line in found:
                 continue
@@ -129,6 +129,10 @@ def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
                     left.remove(candidate)
                     break
     return found
+
+
+def _same_fact(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
+    return _same_place(one, other) and one[1].sources == other[1].sources
 
 
 def _same_place(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:

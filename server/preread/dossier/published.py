@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from preread.dossier import basenames, markdown
+from preread.dossier import basenames, fact_text, markdown
 from preread.gates.feature_names import is_feature
 from preread.infra import merged_json
 from preread.infra.reading import names_in, plain_bytes, read_errors
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout
-from preread.models import Manifest, Model
+from preread.models import Fact, Manifest, Model
 
 SCHEMA = 1
 MAX_READS = 50
@@ -106,6 +106,17 @@ def _with_both_sides(data: bytes, manifest: Manifest) -> Manifest:
     except ValueError:  # it is not valid JSON, and was read as merged
         return manifest
     return (_merged(data) or manifest) if is_merged else manifest
+
+
+def is_built(manifest: Manifest, file: str, fact: Fact) -> bool:
+    """Whether a build wrote a published fact, and no person has corrected its sources since.
+
+    After a merge it is not known what builds cited: git joins lines of both sides.
+    """
+    if fact_text.fact_id(file, fact.text) not in manifest.facts:
+        return False
+    is_known = bool(manifest.cited) and manifest.files.get(file) != ""
+    return not is_known or fact_text.cited_digest(file, fact) in manifest.cited
 
 
 def staged(layout: Layout, feature: str) -> list[Path]:

@@ -134,7 +134,7 @@ class _Change(NamedTuple):
     folder: _Folder
     gone: list[str]
     files: list[tuple[_File, Draft]]
-    verdicts: dict[tuple[str, str], Verdict]
+    verdicts: dict[tuple[str, int], Verdict]
     exists: bool = True  # False once the dossier was removed
 
 
@@ -192,7 +192,7 @@ def _checked(
     gone = known.keys() - {file.path for file in folder.files}
     drafts = [markdown.parse(file.name, feature, file.text)[0] for file in changed]
     checked = check(services, feature, drafts) if drafts else Checked(())
-    verdicts = {(v.file, v.fact.text): v for v in checked.verdicts}
+    verdicts = {(v.file, v.fact.line): v for v in checked.verdicts}
     return _Change(folder, sorted(gone), list(zip(changed, drafts, strict=True)), verdicts)
 
 
@@ -253,7 +253,7 @@ def _insert(
     connection: sqlite3.Connection,
     file: _File,
     draft: Draft,
-    verdicts: dict[tuple[str, str], Verdict],
+    verdicts: dict[tuple[str, int], Verdict],
 ) -> None:
     """Replace the facts of a file."""
     _delete(connection, file.path)
@@ -263,7 +263,7 @@ def _insert(
     [last] = connection.execute("SELECT coalesce(max(rowid), 0) FROM facts").fetchone()
     rows, words = [], []
     for row, (_, section, fact) in enumerate(markdown.all_facts([draft]), last + 1):
-        verdict = verdicts.get((file.name, fact.text))
+        verdict = verdicts.get((file.name, fact.line))
         place = (fact_text.fact_id(file.name, fact.text), file.feature, file.path, fact.line)
         content = (kind, section.heading, fact.text, json.dumps(fact.sources))
         state = (verdict.state, verdict.confidence) if verdict else ("failed", 0.0)

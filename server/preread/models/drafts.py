@@ -83,6 +83,7 @@ class Verdict:
     fact: Fact
     state: State
     confidence: float
+    by_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,10 @@ class Manifest(Model):
         (),
         description="Ids of the facts that the build wrote, in order; all others are people's.",
     )
+    cited: tuple[str, ...] = Field(
+        (),
+        description="Digests of these facts with what they cite: a person corrected other sources.",
+    )
     fences: tuple[str, ...] | None = Field(
         None, description="Ids of the fences that the build wrote; null if that is not known."
     )

@@ -1,14 +1,16 @@
 """`check`: every rule and every source of published dossiers, or the rules of a run log."""
 
+from collections.abc import Iterable, Iterator
+
 from pydantic import Field
 
 from preread import aliases
 from preread.builds import staleness
-from preread.check import check as check_drafts
+from preread.check import check_published
 from preread.dossier import published
 from preread.errors import PrereadError
 from preread.layout import REQUIRED
-from preread.models import Model, Problem
+from preread.models import Model, Problem, Verdict
 from preread.operations.integrity import check as integrity
 from preread.operations.published_dossier import find_serving
 from preread.operations.registry import (
@@ -96,8 +98,10 @@ def _check_all(services: Services) -> CheckReply:
 def _check_one(services: Services, feature: str) -> CheckReply:
     found = find_serving(services, feature)
     drafts, format_problems = found.parsed()
-    checked = check_drafts(services, found.feature, drafts, problems=format_problems, budget=False)
-    problems = [*sorted(checked.problems, key=lambda problem: (problem.path, problem.line))]
+    checked = check_published(services, found.manifest, drafts, format_problems)
+    unverified = [one for one in checked.verdicts if one.state == "unverified"]
+    problems = [*checked.problems, *_unexplained(unverified, checked.problems)]
+    problems.sort(key=lambda problem: (problem.path, problem.line))
     problems += [
         Problem(name, 1, "E_FILE_MISSING", "every dossier needs this file")
         for name in REQUIRED
@@ -108,10 +112,19 @@ def _check_one(services: Services, feature: str) -> CheckReply:
     return CheckReply(
         feature=found.feature,
         ok=not problems,
-        facts=len(checked.verdicts),
+        facts=len(checked.verdicts) - len(unverified),
         problems=tuple(_problem_found(problem, found.path) for problem in problems),
         warnings=found.warnings,
     )
+
+
+def _unexplained(unverified: Iterable[Verdict], problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problem of each fact whose sources exist and that quotes nothing they could lack."""
+    explained = {(one.path, one.line) for one in problems}
+    message = "its lines are not those that a person wrote it about, and it quotes nothing"
+    for file, line in ((one.file, one.fact.line) for one in unverified):
+        if (file, line) not in explained:
+            yield Problem(file, line, "E_SOURCE_CHANGED", message)
 
 
 def _problem_found(problem: Problem, folder: str = "") -> ProblemFound:

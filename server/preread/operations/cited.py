@@ -53,13 +53,13 @@ def facts(services: Services, found: PublishedDossier, drafts: Iterable[Draft]) 
 
     chosen = list(drafts)
     checked = check.check_unbudgeted(services, found.feature, chosen)
-    verdicts = {(one.file, one.fact.text): one for one in checked.verdicts}
+    verdicts = {(one.file, one.fact.line): one for one in checked.verdicts}
     since = _since(services, found.feature)
     source = partial(_source, services, Credentials(services.layout.root), found.manifest)
     built = frozenset(found.manifest.facts)
 
     def fact(file: str, heading: str, one: Fact) -> CitedFact:
-        id_, verdict = fact_text.fact_id(file, one.text), verdicts.get((file, one.text))
+        id_, verdict = fact_text.fact_id(file, one.text), verdicts.get((file, one.line))
         failed: Literal["failed", "unverified"] = "failed" if id_ in built else "unverified"
         return CitedFact(
             id=id_,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from preread import fingerprint
 from preread.builds.replies import INLINE_ORDER
-from preread.dossier import fact_text, markdown
+from preread.dossier import fact_text, markdown, published
 from preread.errors import PrereadError
 from preread.layout import BY_NAME
 from preread.models import Model
@@ -100,11 +100,12 @@ def _show(services: Services, request: ShowRequest) -> ShowReply:
 
 
 def _facts(found: PublishedDossier, texts: dict[str, str]) -> Iterator[ShownFact]:
-    built = {*found.manifest.facts}
     for name, text in texts.items():
         for fact in markdown.parse(name, found.feature, text)[0].facts:
             id_ = fact_text.fact_id(name, fact.text)
-            by: Author = "build" if id_ in built else "person"
+            by: Author = "person"
+            if published.is_built(found.manifest, name, fact):
+                by = "build"
             yield ShownFact(id=id_, file=name, line=fact.line, text=fact.text, by=by)
 
 

@@ -11,7 +11,7 @@ from preread.dossier.fact_history import Event
 from preread.errors import PrereadError
 from preread.memory import files
 from preread.memory.book import Entry
-from preread.models import Manifest, Model
+from preread.models import Fact, Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.history import versions
 from preread.operations.published_dossier import PublishedDossier
@@ -112,7 +112,7 @@ def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int)
     ]
     # A person's edit is noticed only later; the line's commit may say who made it.
     committed = _committed(services, path, line)
-    if fact.id in manifest.facts:
+    if published.is_built(manifest, fact.file, Fact(fact.text, fact.sources)):
         by = _builder(CLAUDE.name, manifest.model) if is_models else STATIC.name
     else:  # a manifest without facts does not say who wrote them
         by = (origins[0].by if origins and not manifest.facts else "") or PERSON
