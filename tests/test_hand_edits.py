@@ -1145,3 +1145,17 @@ def test_sources_that_a_person_corrects_mean_the_lines_as_they_are(project: Path
     path.write_text(path.read_text().replace("(login.py:1)", "(login.py:7)"))
     cli("load", "login", cwd=project)
     assert "- see also (login.py:7)\n- more (login.py:9)\n" in path.read_text()
+
+
+def test_a_dossier_without_its_manifest_is_cached_and_not_called_edited(
+    project: Path, cli: Cli
+) -> None:
+    cli("load", "login", cwd=project)
+    file_of(project, "manifest.json").unlink()
+    [status] = cli("status", "login", "--json", cwd=project).json["dossiers"]
+    assert status["edited"] == []
+    assert "manifest is missing" in status["why"] + status["refreshed"]
+    file_of(project, "manifest.json").unlink(missing_ok=True)
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert reply["state"] == "cached"
+    assert any("was missing or damaged" in one for one in reply["warnings"])

@@ -21,7 +21,10 @@ async def run(services: Services, request: Request) -> LoadReply:
         await step(publish.recover, services, request.feature)
         note = await step(lost_manifests.restore, services, request.feature)
         reply = await _look_up_or_build(services, request, called)
-    return reply.model_copy(update={"warnings": (note, *reply.warnings)}) if note else reply
+    if not note:
+        return reply
+    state = "cached" if reply.state == "joined" else reply.state  # nobody else restored it
+    return reply.model_copy(update={"warnings": (note, *reply.warnings), "state": state})
 
 
 async def _look_up_or_build(services: Services, request: Request, called: float) -> LoadReply:

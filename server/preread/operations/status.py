@@ -168,7 +168,7 @@ def _status(
         status=manifest.status,
         facts=sum(len(draft.facts) for draft in found.parsed()[0]),
         tokens=sum(fact_text.tokens(text) for text in found.texts.values()),
-        edited=found.edited,
+        edited=found.edited if manifest.files else (),  # not known without its manifest
         age=_age(run),
         run=run,
     )
