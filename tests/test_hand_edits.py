@@ -1159,3 +1159,30 @@ def test_a_dossier_without_its_manifest_is_cached_and_not_called_edited(
     reply = cli("load", "login", "--json", cwd=project).json
     assert reply["state"] == "cached"
     assert any("was missing or damaged" in one for one in reply["warnings"])
+
+
+def test_a_fact_that_loses_one_of_its_sources_stays_as_it_is(project: Path, cli: Cli) -> None:
+    path, code = file_of(project, "patterns.md"), project / "login.py"
+    mine = "- both are on purpose (login.py:3, login.py:18)\n"
+    path.write_text(f"{path.read_text()}\n## Ours\n{mine}")
+    cli("load", "login", cwd=project)
+    assert cli("check", "login", cwd=project).status == 0
+    changed = "# one\n" + LOGIN.replace('return f"token-{name}"', "return sign(name)")
+    for text in (changed, f"# two\n{changed}"):
+        code.write_text(text)
+        warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert [one for one in warnings if "do not say it" in one]
+    assert mine.replace(":3", ":5") in path.read_text()
+    code.write_text(f"#\n{LOGIN}")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert mine.replace(":3", ":4").replace(":18", ":19") in path.read_text()
+
+
+def test_a_fact_with_a_source_that_never_was_stays_as_it_is(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    mine = "- both are on purpose (login.py:3, login.py:901)\n"
+    path.write_text(f"{path.read_text()}\n## Ours\n{mine}")
+    for _ in range(2):
+        warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert [one for one in warnings if "do not say it" in one]
+        assert mine in path.read_text()

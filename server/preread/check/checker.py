@@ -149,6 +149,8 @@ class Checker:
         self._seen.add(place)
         spans = self._spans(name, fact)
         sources_exist = self.people.get(key, True)
+        if key in self.people and len(spans) < len({*fact.sources}):
+            sources_exist = False  # it stays as it is, and is not shown to be true
         if spans and sources_exist and self._quotes_check_out(name, section, fact, spans):
             state, valid = _state(fact.text, spans), replace(fact, sources=tuple(spans))
         elif key in self.people:

@@ -157,17 +157,25 @@ class _PeoplesFacts:
         self.new_ids[old] = identity
         if old in self.manifest.facts:
             self.corrected[old] = identity
-        for source in fact.sources:
-            digest = self.manifest.spans.get(source)
-            mark = marks.get(source) or source_tracking.mark_of_whole(source, digest)
-            if mark is not None and source in found.lost:
-                self.sought[f"{identity} {source}"] = mark
+        for source, new in zip(fact.sources, now.sources, strict=True):
+            if (mark := self._mark(source, new, found, marks)) is not None:
+                self.sought[f"{identity} {new}"] = mark
         # The check looks up quotes, so a person need not edit a fact that is still true.
-        sources_exist = not source_tracking.has_lost_its_sources(fact, section.source, found)
-        self.facts[fact_text.fact_key(name, now)] = sources_exist or bool(
-            fact_text.quotes(fact.text)
-        )
+        quotes = fact_text.quotes(fact.text)
+        lost = (one for one in fact.sources if source_tracking.is_lost(one, fact, found))
+        sources_exist = all(any(self._says(one, [quote]) for quote in quotes) for one in lost)
+        self.facts[fact_text.fact_key(name, now)] = sources_exist
         return now
+
+    def _mark(
+        self, source: str, new: str, found: SourceChanges, marks: Mapping[str, SpanMark]
+    ) -> SpanMark | None:
+        """What to look for if the fact is unverified: what was there, or is at the `new` place."""
+        ref = sources.parse(new)
+        if source not in found.lost and ref is not None and ref.kind == "lines":
+            return self.relocator.mark(ref)
+        digest = self.manifest.spans.get(source)
+        return marks.get(source) or source_tracking.mark_of_whole(source, digest)
 
     def _followed(
         self, name: str, section: Section, fact: Fact

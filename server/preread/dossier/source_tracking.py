@@ -119,7 +119,7 @@ def updated_draft(draft: Draft, found: SourceChanges) -> tuple[Draft, tuple[Lost
                 is_changed = not found.gone.issuperset(item.sources)
                 lost.append(LostFact(file=draft.name, text=item.text, is_changed=is_changed))
             else:
-                remaining = tuple(one for one in item.sources if not _is_lost(one, item, found))
+                remaining = tuple(one for one in item.sources if not is_lost(one, item, found))
                 items.append(updated_fact(replace(item, sources=remaining), section.source, found))
         source = found.moved.get(section.source, section.source)
         heading = source if section.source == section.heading else section.heading
@@ -131,10 +131,11 @@ def has_lost_its_sources(fact: Fact, base: str, found: SourceChanges) -> bool:
     """Whether a fact has lost all its sources, or one that its text names."""
     if any(anchor.source in found.lost for anchor in anchors.of_fact(fact, base)):
         return True
-    return bool(fact.sources) and all(_is_lost(one, fact, found) for one in fact.sources)
+    return bool(fact.sources) and all(is_lost(one, fact, found) for one in fact.sources)
 
 
-def _is_lost(source: str, fact: Fact, found: SourceChanges) -> bool:
+def is_lost(source: str, fact: Fact, found: SourceChanges) -> bool:
+    """Whether a fact's source is gone or changed, and no quotes could show that it still counts."""
     if source in found.gone:
         return True
     ref = sources.parse(source)
