@@ -1186,3 +1186,18 @@ def test_a_fact_with_a_source_that_never_was_stays_as_it_is(project: Path, cli: 
         warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
         assert [one for one in warnings if "do not say it" in one]
         assert mine in path.read_text()
+
+
+def test_a_load_names_lines_that_cite_files_but_are_not_facts(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    lines = ("* star (login.py:3)", "  - nested (login.py:3)", "| a row | `login.py:3` |")
+    others = ("  - a nested note", "at 10:30 we met", "> quoted")
+    start = path.read_text().count("\n") + 3
+    path.write_text("\n".join((path.read_text(), "## Ours", *lines, *others, "")))
+    for text in (LOGIN, f"#\n{LOGIN}"):
+        (project / "login.py").write_text(text)
+        warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+        [warning] = [one for one in warnings if "not facts" in one]
+        numbers = [f"patterns.md:{start + index}" for index in range(3)]
+        assert ", ".join(numbers) + ". A fact" in warning
+        assert "\n".join((*lines, *others)) in path.read_text()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from preread import inputs
 from preread.builds import recording
 from preread.builds.assembly import Assembled
-from preread.dossier import build_records, fact_history, fact_text, markdown, published
+from preread.dossier import build_records, fact_history, fact_text, markdown, published, sources
 from preread.dossier.build_records import BuildRecord
 from preread.dossier.published import Published
 from preread.errors import PrereadError, Unreadable
@@ -203,6 +203,7 @@ def from_published(
         *_fallback_warnings(manifest, fault),
         *_thin_warnings(request.feature, manifest, run),
         *_unverified_warnings(found, manifest),
+        *_unread_warnings(found, manifest),
         *filter(None, [inputs.knowledge_warning(layout)]),
     ]
     missing = manifest.missing if manifest.status == "partial" else ()
@@ -259,18 +260,40 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
     if not manifest.unverified:
         return
     drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()]
-    written = {
-        fact.text: fact.sources
+    unverified = [
+        fact
         for draft, _, fact in markdown.all_facts(drafts)
-        if not published.is_built(manifest, draft.name, fact)
-    }
-    unverified = [text for text in manifest.unverified if text in written]
-    for text in unverified[:MAX_LOST]:
-        why = "its sources do not say it" if written[text] else "it names no source"
-        cited = f" ({', '.join(written[text])})"[:MAX_SHOWN] if written[text] else ""
-        yield f"A person wrote this, and {why}: {text[:MAX_SHOWN]}{cited}"
+        if fact.text in manifest.unverified and not published.is_built(manifest, draft.name, fact)
+    ]
+    for fact in unverified[:MAX_LOST]:
+        why = "its sources do not say it" if fact.sources else "it names no source"
+        cited = f" ({', '.join(fact.sources)})"[:MAX_SHOWN] if fact.sources else ""
+        yield f"A person wrote this, and {why}: {fact.text[:MAX_SHOWN]}{cited}"
     if (more := len(unverified) - MAX_LOST) > 0:
         yield f"People wrote {counted(more, 'more fact')} that cannot be verified."
+
+
+def _unread_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
+    """Warnings about what people wrote that cites lines of files, but not as a fact."""
+    edited = {*found.edited, *manifest.by_hand}
+    unread = [
+        f"{name}:{problem.line}"
+        for name, text in found.texts.items()
+        if name in edited
+        for problem in markdown.parse(name, manifest.feature, text)[1]
+        if problem.code == "E_PROSE" and _cites_lines(text.split("\n")[problem.line - 1])
+    ]
+    if unread:
+        shown = ", ".join(unread[:MAX_LOST]) + (", …" if len(unread) > MAX_LOST else "")
+        yield (
+            f"These lines cite files, but are not facts, so nothing keeps them true: {shown}. "
+            "A fact is one line that starts with `- ` and ends with its sources."
+        )
+
+
+def _cites_lines(line: str) -> bool:
+    refs = (sources.parse(match[0].strip("*_|[]`")) for match in fact_text.PLACE.finditer(line))
+    return any(ref is not None and "." in ref.path for ref in refs)
 
 
 def _cost_today(services: Services, stats: Stats) -> float:
