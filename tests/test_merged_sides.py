@@ -150,3 +150,34 @@ def test_a_builds_facts_of_a_file_that_one_side_renamed_are_nobodys(
     git(project, "merge", "-q", "-m", "merge", "alice")
     cli("load", "login", "--json", cwd=project)
     assert facts_by_author(cli, project)["person"] == {"Bob: `login` starts here"}
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+@pytest.mark.parametrize("moved", [True, False])
+def test_sources_that_a_person_corrected_on_one_side(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    loaded: bool,
+    moved: bool,
+) -> None:
+    path = shared_on_a_branch(project)
+    edit(path, ("(:26-28)", "(:26-27)"), ("## login.py\n", "## login.py\n- Alice: a start (:11)\n"))
+    if loaded:
+        load_and_commit(project, cli, "alice")
+    else:
+        git(project, "commit", "-qam", "alice")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    edit(path, ("## login.py\n", "## login.py\n- Bob: a start (:12)\n"))
+    (project / "login.py").write_text(f"#\n{LOGIN}" if moved else f"{LOGIN}#\n")
+    load_and_commit(project, cli, "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    by = int(moved)
+    for _ in range(2):
+        reply = cli("load", "login", "--json", cwd=project).json
+        assert reply["warnings"] == []
+        found = [one for one in path.read_text().split("\n") if "`login_again` (token)" in one]
+        assert found == [f"- `login_again` (token) → `login` :{28 + by} (:{26 + by}-{27 + by})"]
+        assert facts_by_author(cli, project)["person"] == {
+            "Alice: a start", "Bob: a start", f"`login_again` (token) → `login` :{28 + by}",
+        }  # fmt: skip
+    assert cli("check", "--all", cwd=project).status == 0

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from preread.dossier import (
     source_tracking,
     sources,
 )
+from preread.dossier.merged_sides import Sides
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
@@ -98,8 +99,8 @@ def with_peoples_facts(
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
     is_in_git = bool(current.edited) and services.tree.is_git
-    taken_out = merged_sides.taken_out(services, feature) if is_in_git else set()
-    followed = _PeoplesFacts(services, current, found, taken_out, generations)
+    merged = merged_sides.merged(services, feature) if is_in_git else Sides(set(), set())
+    followed = _PeoplesFacts(services, current, found, merged, generations)
     for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
@@ -118,12 +119,12 @@ class _PeoplesFacts:
         services: Services,
         current: Published,
         found: SourceChanges,
-        taken_out: Collection[str],
+        merged: Sides,
         generations: Callable[[], list[Published]],
     ) -> None:
         manifest = current.manifest or Manifest(feature="")
         self.manifest, self.found, self.edited = manifest, found, current.edited
-        self.taken_out = taken_out
+        self.merged = merged
         self.relocator = Relocator(services.tree)
         answers = Answers(())
         self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
@@ -139,9 +140,14 @@ class _PeoplesFacts:
         is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
         authors_known = bool(self.manifest.facts) and not is_merged
         shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
-        theirs = _written_by_people(draft.name, published_text, self.manifest, self.taken_out)
+        theirs = _written_by_people(draft.name, published_text, self.manifest, self.merged)
         for section in theirs.sections:
-            facts = [fact for fact in section.facts if fact_text.shape(fact.text) not in shapes]
+            facts = [
+                fact
+                for fact in section.facts
+                if fact_text.shape(fact.text) not in shapes
+                or fact_text.fact_key(draft.name, fact) in self.merged.of_people
+            ]
             current = [self._current(draft.name, section, fact) for fact in facts]
             items = [
                 fact for fact in current if fact_text.fact_key(draft.name, fact) not in drafted
@@ -316,10 +322,8 @@ def _by_gap(ids: Iterable[str], fixed: Collection[str]) -> dict[str, list[str]]:
     return gaps
 
 
-def _written_by_people(
-    name: str, text: str, manifest: Manifest, taken_out: Container[str]
-) -> Draft:
-    """The facts of a published file that no build wrote, without duplicates and those `taken_out`.
+def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) -> Draft:
+    """The facts of a published file that no build wrote, without duplicates.
 
     Facts with the same words and other sources are no duplicates, except after a merge: git keeps
     a line of each branch, and the one whose sources the manifest knows is followed.
@@ -329,7 +333,8 @@ def _written_by_people(
     best: dict[fact_text.FactKey, Fact] = {}
     for fact in sorted(draft.facts, key=lambda fact: manifest.spans.keys() >= {*fact.sources}):
         key = fact_text.fact_key(name, fact)
-        if key[0] not in taken_out and not published.is_built(manifest, name, fact):
+        is_theirs = key in merged.of_people or not published.is_built(manifest, name, fact)
+        if is_theirs and key[0] not in merged.taken_out:
             best[(key[0], frozenset()) if is_merged else key] = fact
     chosen = {fact.line for fact in best.values()}
     sections = [

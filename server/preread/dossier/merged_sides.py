@@ -1,8 +1,8 @@
-"""What the sides of a git merge took out of a dossier, although git's union has the lines again.
+"""What the sides of a git merge did to a dossier, which git's union of their lines does not show.
 
 Git knows what both sides had, and what they had in common before: a fact of that common version
-which a side no longer has was deleted, reworded or refreshed there. Nothing is known if git does
-not say which versions were merged.
+which a side no longer has was deleted, reworded or refreshed there. The manifest of a side says
+which of its facts are people's. Nothing is known if git does not say which versions were merged.
 """
 
 import re
@@ -21,7 +21,12 @@ STARTED = re.compile(r"(?:rebase|pull)\b.* \(start\): ")
 FINISHED = re.compile(r"(?:rebase|pull)\b.* \(finish\): ")
 INDEX = ""  # as in `git show :path`
 
-Words = dict[str, str]  # id of a fact -> what identifies its words without the lines they name
+
+class Sides(NamedTuple):
+    """What the sides of a merge did."""
+
+    taken_out: set[str]  # ids of facts
+    of_people: set[fact_text.FactKey]
 
 
 class _Merge(NamedTuple):
@@ -32,32 +37,49 @@ class _Merge(NamedTuple):
     result: str
 
 
-def taken_out(services: Services, feature: str) -> set[str]:
-    """The ids of the facts that a side of a merge took out, since the last load.
+class _Version(NamedTuple):
+    """The facts of one version."""
+
+    words: dict[str, str]  # id -> what identifies its words without the lines they name
+    keys: set[fact_text.FactKey]
+    of_people: set[fact_text.FactKey]  # those of the keys that are people's, if that is known
+
+
+def merged(services: Services, feature: str) -> Sides:
+    """What the sides of the merges since the last load did.
 
     A load writes another manifest than a merge has.
     """
     dossier = _Dossier(services, feature)
     now = _plain(plain_bytes(services.layout.dossier(feature) / MANIFEST) or b"")
-    found: set[str] = set()
+    found = Sides(set(), set())
     for merge in dossier.merges(now):
         base = services.tree.git("merge-base", merge.ours, merge.theirs).out.decode().strip()
-        versions = [dossier.words(one) for one in (base, *merge)] if base else []
-        if versions and all(versions):
+        versions = [dossier.version(one) for one in (base, *merge)] if base else []
+        if versions and all(one.words for one in versions):
             before, ours, theirs, result = versions
-            found |= _gone(before, ours, theirs) & result.keys()
+            found.taken_out.update(_gone(before, ours, theirs) & result.words.keys())
+            found.of_people.update(ours.of_people | theirs.of_people)
     return found
 
 
-def _gone(before: Words, ours: Words, theirs: Words) -> set[str]:
-    """The ids of the facts that a side no longer has, also with the lines that the other gave."""
+def _gone(before: _Version, ours: _Version, theirs: _Version) -> set[str]:
+    """The ids of the facts that a side no longer has, also with the lines that the other gave.
+
+    If the other side only has new lines for a fact, the sources that people corrected stay.
+    """
     gone: set[str] = set()
-    for side, other in ((ours, theirs), (theirs, ours)):
-        gone |= before.keys() - side.keys()
-        moved = {before[id_] for id_ in before.keys() - side.keys() - other.keys()}
+    corrected: set[str] = set()
+    for side, other in ((ours.words, theirs), (theirs.words, ours)):
+        gone |= before.words.keys() - side.keys()
+        moved = {
+            before.words[id_] for id_ in before.words.keys() - side.keys() - other.words.keys()
+        }
         moved -= {*side.values()}
-        gone |= {id_ for id_, words in other.items() if words in moved}
-    return gone
+        gone |= {id_ for id_, words in other.words.items() if words in moved}
+        new = {id_ for id_, _ in other.of_people - before.keys} & before.words.keys()
+        corrected |= {id_ for id_ in new if other.words[id_] in side.values()}
+    return gone - corrected
 
 
 class _Dossier:
@@ -67,15 +89,21 @@ class _Dossier:
         self.tree, self.feature = services.tree, feature
         self.folder = services.layout.relative(services.layout.dossier(feature))
 
-    def words(self, commit: str) -> Words:
+    def version(self, commit: str) -> _Version:
         """The facts of a commit's version; none if it has no dossier, or git cannot read it."""
-        found: Words = {}
-        files = self._contents(commit, [row.name for row in FILES])
-        for row, data in zip(FILES, files, strict=True):
-            draft = markdown.parse(row.name, self.feature, published.text_of(data))[0]
-            for fact in draft.facts:
-                own = fact_text.fact_id(row.name, fact_text.without_places(fact.text))
-                found[fact_text.fact_id(row.name, fact.text)] = own
+        found = _Version({}, set(), set())
+        names = [row.name for row in FILES]
+        *files, data = self._contents(commit, [*names, MANIFEST])
+        manifest = published.parse_manifest(data, self.feature)
+        says_who = manifest is not None and bool(manifest.facts) and all(manifest.files.values())
+        for name, text in zip(names, map(published.text_of, files), strict=True):
+            for fact in markdown.parse(name, self.feature, text)[0].facts:
+                key = fact_text.fact_key(name, fact)
+                own = fact_text.fact_id(name, fact_text.without_places(fact.text))
+                found.words[key[0]] = own
+                found.keys.add(key)
+                if manifest and says_who and not published.is_built(manifest, name, fact):
+                    found.of_people.add(key)
         return found
 
     def merges(self, now: bytes) -> Iterator[_Merge]:
