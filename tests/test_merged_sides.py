@@ -181,3 +181,23 @@ def test_sources_that_a_person_corrected_on_one_side(
             "Alice: a start", "Bob: a start", f"`login_again` (token) → `login` :{28 + by}",
         }  # fmt: skip
     assert cli("check", "--all", cwd=project).status == 0
+
+
+def test_equal_words_about_other_lines_stay_after_a_merge(project: Path, cli: Cli) -> None:  # noqa: F811
+    path = file_of(project)
+    mine = "- on purpose (login.py:3)\n- on purpose (login.py:18)\n"
+    path.write_text(f"{path.read_text()}\n## Mine\n{mine}")
+    cli("load", "login", cwd=project)
+    shared_on_a_branch(project)
+    edit(path, ("## login.py\n", "## login.py\n- Alice: a start (:11)\n"))
+    (project / "login.py").write_text(f"{LOGIN}#\n")
+    load_and_commit(project, cli, "alice")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    edit(path, ("## login.py\n", "## login.py\n- Bob: a start (:12)\n"))
+    (project / "login.py").write_text(f"#\n{LOGIN}")
+    load_and_commit(project, cli, "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert mine.replace(":3)", ":4)").replace(":18", ":19") in path.read_text()
+        assert path.read_text().count("on purpose") == 2

@@ -99,7 +99,7 @@ def with_peoples_facts(
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
     is_in_git = bool(current.edited) and services.tree.is_git
-    merged = merged_sides.merged(services, feature) if is_in_git else Sides(set(), set())
+    merged = merged_sides.merged(services, feature) if is_in_git else Sides(set(), set(), [])
     followed = _PeoplesFacts(services, current, found, merged, generations)
     for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
@@ -326,19 +326,38 @@ def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) 
     """The facts of a published file that no build wrote, without duplicates.
 
     Facts with the same words and other sources are no duplicates, except after a merge: git keeps
-    a line of each branch, and the one whose sources the manifest knows is followed.
+    the lines of both branches.
     """
     draft = markdown.parse(name, manifest.feature, text)[0]
-    is_merged = manifest.files.get(name) == ""
-    best: dict[fact_text.FactKey, Fact] = {}
-    for fact in sorted(draft.facts, key=lambda fact: manifest.spans.keys() >= {*fact.sources}):
+    theirs: dict[str, dict[fact_text.FactKey, Fact]] = {}  # by their words
+    for fact in draft.facts:
         key = fact_text.fact_key(name, fact)
-        is_theirs = key in merged.of_people or not published.is_built(manifest, name, fact)
-        if is_theirs and key[0] not in merged.taken_out:
-            best[(key[0], frozenset()) if is_merged else key] = fact
-    chosen = {fact.line for fact in best.values()}
+        if key in merged.of_people or not published.is_built(manifest, name, fact):
+            theirs.setdefault(key[0], {})[key] = fact
+    chosen = {
+        fact.line
+        for id_, same in theirs.items()
+        if id_ not in merged.taken_out
+        for fact in (
+            _of_one_side(same, manifest, merged)
+            if manifest.files.get(name) == ""
+            else same.values()
+        )
+    }
     sections = [
         replace(section, items=tuple(fact for fact in section.facts if fact.line in chosen))
         for section in draft.sections
     ]
     return replace(draft, sections=tuple(sections))
+
+
+def _of_one_side(
+    same: Mapping[fact_text.FactKey, Fact], manifest: Manifest, merged: Sides
+) -> list[Fact]:
+    """Of facts with the same words in a merged file those of one side.
+
+    That is the one that has more of them, or else the one whose sources the manifest knows.
+    """
+    known = sorted(same.items(), key=lambda one: manifest.spans.keys() >= one[0][1])
+    sides = [[fact for key, fact in known if key in side] for side in merged.keys]
+    return max(sides, key=len, default=[]) if any(len(one) > 1 for one in sides) else [known[-1][1]]

@@ -27,6 +27,7 @@ class Sides(NamedTuple):
 
     taken_out: set[str]  # ids of facts
     of_people: set[fact_text.FactKey]
+    keys: list[set[fact_text.FactKey]]  # of all facts of each side
 
 
 class _Merge(NamedTuple):
@@ -52,7 +53,7 @@ def merged(services: Services, feature: str) -> Sides:
     """
     dossier = _Dossier(services, feature)
     now = _plain(plain_bytes(services.layout.dossier(feature) / MANIFEST) or b"")
-    found = Sides(set(), set())
+    found = Sides(set(), set(), [])
     for merge in dossier.merges(now):
         base = services.tree.git("merge-base", merge.ours, merge.theirs).out.decode().strip()
         versions = [dossier.version(one) for one in (base, *merge)] if base else []
@@ -60,6 +61,7 @@ def merged(services: Services, feature: str) -> Sides:
             before, ours, theirs, result = versions
             found.taken_out.update(_gone(before, ours, theirs) & result.words.keys())
             found.of_people.update(ours.of_people | theirs.of_people)
+            found.keys.extend((ours.keys, theirs.keys))
     return found
 
 
