@@ -174,6 +174,30 @@ def test_what_a_person_wrote_stays_word_for_word(scene, api):
     assert scene.load()["state"] == "cached"
 
 
+def test_sources_that_a_person_corrects_in_a_models_fact_stay(scene, api):
+    path, at = scene.layout.dossier("login") / "codebase.md", line("ATTEMPTS")
+    model = f"five guesses: `ATTEMPTS = 5` (login.py:{at})"
+    assert model in scene.texts["codebase.md"]
+    path.write_text(path.read_text().replace(model, model.replace(f":{at}", f":{at}-{at + 1}")))
+    edited = scene.texts
+    assert scene.load()["state"] == "cached"
+    assert scene.texts == edited
+    for text, arguments, runs in (
+        (LOGIN, (), 1), (LOGIN, ("--force",), 2), (SHIFTED, (), 2), (SHIFTED, (), 2),
+    ):  # fmt: skip
+        put(scene, "login.py", text)
+        reply = scene.load(*arguments)
+        assert (reply["status"], reply["warnings"]) == ("ok", [])
+        now = line("ATTEMPTS", text)
+        assert model.replace(f":{at}", f":{now}-{now + 1}") in scene.texts["codebase.md"]
+        assert scene.texts["codebase.md"].count("five guesses") == 1
+        assert len(sessions(api)) == runs
+        assert scene.manifest["lost"] == []
+        shown = scene.run("show", "login", "--ids", "--json").json["facts"]
+        [theirs] = [one["text"] for one in shown if one["by"] == "person"]
+        assert theirs == "five guesses: `ATTEMPTS = 5`"
+
+
 def test_a_fact_whose_quote_left_its_file_is_named_and_not_kept(scene, api):
     drafts = STANDARD["codebase.md"] + "- a locked account says so: `too many` (login.py)\n"
     put(scene, "login.py", LOGIN + '\nLOCKED = "too many"\n')

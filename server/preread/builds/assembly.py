@@ -10,7 +10,7 @@ from preread.builders import static
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
 from preread.check.budget import DRAFTED, PUBLISHED
-from preread.dossier import fact_text, hand_edits, markdown, peoples_fences, sources
+from preread.dossier import fact_text, hand_edits, markdown, peoples_fences, published, sources
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
@@ -156,9 +156,23 @@ def _of_models(
 
 
 def _still_valid(services: Services, plan: Plan, drafts: tuple[Draft, ...]) -> list[Draft]:
-    """Those of the earlier drafts in which any fact still checks out."""
+    """Those of the earlier drafts in which any fact still checks out.
+
+    A file whose facts people replaced by their own is still a model's.
+    """
     checked = check.check(services, plan.request.feature, drafts, budget=False)
-    return [draft for draft, left in zip(drafts, checked.drafts, strict=True) if left.facts]
+    manifest = plan.published.manifest if plan.published else None
+    theirs = {
+        draft.name
+        for draft, _, fact in markdown.all_facts(_published_drafts(plan))
+        if manifest and not published.is_built(manifest, draft.name, fact)
+    }
+    theirs -= {one.file for one in (*plan.lost, *plan.lost_before)}
+    return [
+        draft
+        for draft, left in zip(drafts, checked.drafts, strict=True)
+        if left.facts or draft.name in theirs
+    ]
 
 
 def _fault(plan: Plan, outcome: Outcome, valid: dict[str, Draft]) -> Fault | None:
