@@ -9,7 +9,7 @@ import pytest
 from _processes import LOGIN, TESTS, small
 from conftest import Cli, git
 
-EXAMPLE = '''
+EXAMPLE = """
 
 def test_login_again_gives_another_token():
     token = login("ada", "secret")
@@ -17,7 +17,7 @@ def test_login_again_gives_another_token():
     assert again == token
     assert again.startswith("token-")
     assert logout(again)
-'''
+"""
 LINES = LOGIN.split("\n")
 
 
@@ -40,7 +40,9 @@ class Dossier:
 
     def load(self, *arguments: str) -> tuple[str, ...]:
         """The warnings of a load."""
-        return tuple(self.cli("load", "login", "--json", *arguments, cwd=self.root).json["warnings"])
+        return tuple(
+            self.cli("load", "login", "--json", *arguments, cwd=self.root).json["warnings"]
+        )
 
     @property
     def text(self) -> str:
@@ -121,7 +123,7 @@ def test_an_excerpt_whose_lines_are_elsewhere_now_cites_them(dossier: Dossier) -
     dossier.load()
     before = dossier.text
     body = "\n".join(LINES[10:18])
-    moved = f'def checked(name: str) -> None:\n{LINES[12]}\n{LINES[13]}\n'
+    moved = f"def checked(name: str) -> None:\n{LINES[12]}\n{LINES[13]}\n"
     dossier.code.write_text(f"{LOGIN.replace(body, 'def login(): ...')}\n\n{moved}")
     assert dossier.load() == ()
     lines = dossier.code.read_text().split("\n")

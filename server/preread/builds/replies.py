@@ -86,9 +86,11 @@ def with_doubt(reply: LoadReply, why: str) -> LoadReply:
     return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
 
 
-def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
-    """A dossier's texts, and its facts that no longer check out."""
-    return found.texts, found.manifest.unverified if found.manifest else ()
+def _shown(found: Published) -> tuple[object, ...]:
+    """A dossier's texts, and its facts and people's fences that no longer check out."""
+    manifest = found.manifest or Manifest(feature="")
+    fences = [key for key, is_valid in manifest.peoples_fences.items() if not is_valid]
+    return found.texts, manifest.unverified, fences
 
 
 def returned_facts(services: Services, before: Published | None, made: Assembled) -> list[str]:
@@ -203,6 +205,7 @@ def from_published(
         *_fallback_warnings(manifest, fault),
         *_thin_warnings(request.feature, manifest, run),
         *_unverified_warnings(found, manifest),
+        *_fence_warnings(found, manifest),
         *filter(None, [inputs.knowledge_warning(layout)]),
     ]
     missing = manifest.missing if manifest.status == "partial" else ()
@@ -271,6 +274,29 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
         yield f"A person wrote this, and {why}: {text[:MAX_SHOWN]}{cited}"
     if (more := len(unverified) - MAX_LOST) > 0:
         yield f"People wrote {counted(more, 'more fact')} that cannot be verified."
+
+
+def _fence_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
+    """Warnings about people's code blocks that are not in their sources."""
+    lost = {key for key, is_valid in manifest.peoples_fences.items() if not is_valid}
+    drafts = [
+        markdown.parse(name, manifest.feature, text)[0]
+        for name, text in (found.texts.items() if lost else ())
+    ]
+    shown = dict.fromkeys(
+        f'{draft.name}, "{section.heading}" ({section.source})'
+        for draft in drafts
+        for section in draft.sections
+        for fence in section.fences
+        if f"{fact_text.fence_id(draft.name, fence.lines)} {section.source}" in lost
+    )
+    for one in [*shown][:MAX_LOST]:
+        yield (
+            f"A person's code block is not in its source: {one}. "
+            f"See `preread check {manifest.feature}`."
+        )
+    if (more := len(shown) - MAX_LOST) > 0:
+        yield f"{counted(more, 'more code block')} of people cannot be verified."
 
 
 def _cost_today(services: Services, stats: Stats) -> float:
