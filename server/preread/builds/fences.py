@@ -2,6 +2,7 @@
 instead of the builds' under the same heading.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,8 @@ from preread.dossier.peoples_fences import Follower
 from preread.dossier.relocation import Relocator
 from preread.models import Draft, Fact, Manifest, Section, SpanMark
 from preread.services import Services
+
+LINES = re.compile(r":\d+(?:-\d+)?")
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,9 @@ def _replaced(draft: Draft, theirs: PeoplesFences) -> set[str]:
 
 def _names(section: Section) -> set[str]:
     """What tells that two fences are versions of each other: any of these is equal."""
-    heading = fact_text.without_places(section.heading)
-    return {f"## {heading}"} | ({section.source} if section.source else set())
+    return {f"## {LINES.sub(':', section.heading)}"} | (
+        {section.source} if section.source else set()
+    )
 
 
 def _without(draft: Draft, replaced: set[str]) -> Draft:
