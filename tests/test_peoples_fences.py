@@ -144,8 +144,8 @@ def test_code_that_is_gone_stays_with_a_warning_until_it_is_back(
     mine = before[before.index("## Ours") :]
     short = "\n".join((*LINES[:11], *LINES[25:]))
     warning = (
-        'A person\'s code block is not in its source: patterns.md, "Ours" (login.py:11-18). '
-        "See `preread check login`."
+        "A person's code block has a line that its source has not: "
+        'patterns.md, "Ours" (login.py:11-18). See `preread check login`.'
     )
     for number in range(3):
         dossier.code.write_text(f"{'#' * number}\n{short}")
@@ -187,6 +187,25 @@ def test_two_excerpts_under_one_heading_follow_their_source(dossier: Dossier) ->
     dossier.code.write_text(f"#\n{LOGIN}")
     assert dossier.load() == ()
     assert dossier.source == "login.py:12-19"
+
+
+def test_code_under_a_path_follows_the_renamed_file(dossier: Dossier) -> None:
+    mine = f"\n## {{}}\n```python\n{LINES[12]}\n```\n"
+    dossier.path.write_text(dossier.text + mine.format("login.py"))
+    assert dossier.load() == ()
+    assert mine.format("login.py") in dossier.text
+    git(dossier.root, "mv", "login.py", "entry.py")
+    for arguments in ((), ("--force",)):
+        assert dossier.load(*arguments) == ()
+        assert mine.format("entry.py") in dossier.text
+
+
+def test_a_path_stays_as_short_as_a_person_wrote_it(dossier: Dossier) -> None:
+    dossier.quote("test_login.py:20-22", *EXAMPLE.split("\n")[4:5])
+    assert dossier.load() == ()
+    dossier.tests.write_text(f"#\n{TESTS}{EXAMPLE}")
+    assert dossier.load() == ()
+    assert dossier.source == "test_login.py:21-23"
 
 
 SHORTER = '    again = login("ada", "secret")\n', ""

@@ -229,6 +229,8 @@ def put_source(lines: list[str], section: Section, source: str) -> None:
 def move_source(lines: list[str], section: Section, source: str) -> None:
     """Replace a section's source, whose path stays as it is written if it is still the same."""
     ref, old = sources.parse(source), sources.parse(section.source)
+    if section.heading == section.source and not _source_lines(lines, section):
+        lines[section.line - 1] = f"## {source}"
     if ref is None or old is None or ref.path != old.path or ref.kind != "lines":
         put_source(lines, section, source)
         return
