@@ -134,6 +134,21 @@ def test_an_excerpt_whose_lines_are_elsewhere_now_cites_them(dossier: Dossier) -
     assert dossier.text == before
 
 
+def test_lines_apart_are_found_in_a_range_that_moved_and_changed(dossier: Dossier) -> None:
+    """The range is half of a function, and so is that of no definition."""
+    dossier.quote("login.py:9-17", LINES[10], LINES[12], LINES[15])
+    dossier.load()
+    before = dossier.text
+    more = LOGIN.replace("    if password", "    count(name)\n    if password")
+    dossier.code.write_text(f"#\n{more}".replace("    raise", "    # so\n        raise"))
+    assert dossier.load() == ()
+    assert dossier.cli("check", "login", cwd=dossier.root).status == 0
+    assert dossier.source == "login.py:12-19"
+    dossier.code.write_text(LOGIN)
+    assert dossier.load() == ()
+    assert dossier.text == before
+
+
 @pytest.mark.parametrize("kept", [True, False], ids=["with the database", "without it"])
 def test_code_that_is_gone_stays_with_a_warning_until_it_is_back(
     dossier: Dossier, kept: bool
@@ -178,6 +193,15 @@ def test_new_code_means_the_lines_as_they_are(dossier: Dossier) -> None:
     dossier.code.write_text(f"#\n{LOGIN}")
     assert dossier.load() == ()
     assert dossier.source == "login.py:12-19"
+
+
+def test_an_empty_code_block_of_a_renamed_file_stays(dossier: Dossier) -> None:
+    dossier.quote("login.py:11-18")
+    dossier.load()
+    dossier.code.write_text("\n".join(LINES[19:]))
+    git(dossier.root, "mv", "login.py", "entry.py")
+    dossier.load()
+    assert dossier.source == "login.py:11-18"
 
 
 def test_two_excerpts_under_one_heading_follow_their_source(dossier: Dossier) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from preread.dossier import fact_text, markdown, source_tracking, sources
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
+from preread.dossier.sources import Ref
 from preread.models import Fence, Manifest, Section, SpanMark
 
 
@@ -81,10 +82,26 @@ class Follower:
         is_new = not is_seen and not self.relocator.has(tracked, quoted)
         if tracked and not (is_new and self.relocator.has(source, quoted)):
             return tracked
-        now = self.relocator.quoting(ref, quoted, marks.get(source))
+        now = self._with_lines(ref, fences, quoted, marks.get(source))
+        return str(now) if now is not None else ""
+
+    def _with_lines(
+        self, ref: Ref, fences: Collection[Fence], quoted: list[str], mark: SpanMark | None
+    ) -> Ref | None:
+        """The lines that have what the fences quote, also if the range has changed.
+
+        They are what is in the range's place, else those that the fence shows without a gap, else
+        no more than were cited, with each quoted line, except short ones, exactly once in the file.
+        """
+        if not quoted:
+            return None
+        now = self.relocator.quoting(ref, quoted, mark)
         if now is None and len(fences) == 1:
             now = self.relocator.quoted_lines(ref, next(iter(fences)).lines)
-        return str(now) if now is not None else ""
+        long = [line for line in quoted if len(line) >= fact_text.MIN_QUOTE]
+        if now is None and long:
+            now = self.relocator.quoting(ref, long, None)
+        return now if now is not None and self.relocator.has(str(now), quoted) else None
 
     def _tracked(self, source: str, marks: Mapping[str, SpanMark], *, is_lost: bool) -> str:
         """Where the text is that the source had at the last build; empty if that is not known."""
