@@ -159,7 +159,7 @@ def test_code_that_is_gone_stays_with_a_warning_until_it_is_back(
     mine = before[before.index("## Ours") :]
     short = "\n".join((*LINES[:11], *LINES[25:]))
     warning = (
-        "A person's code block has a line that its source has not: "
+        "A person's code block has a line that is not in its source: "
         'patterns.md, "Ours" (login.py:11-18). See `preread check login`.'
     )
     for number in range(3):

@@ -292,7 +292,7 @@ def _fence_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
     )
     for one in [*shown][:MAX_LOST]:
         yield (
-            f"A person's code block has a line that its source has not: {one}. "
+            f"A person's code block has a line that is not in its source: {one}. "
             f"See `preread check {manifest.feature}`."
         )
     if (more := len(shown) - MAX_LOST) > 0:
