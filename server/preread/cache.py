@@ -185,8 +185,19 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
                 is_new = fact_text.fact_id(name, fact.text) not in manifest.facts
                 what = "added to" if is_new else "changed the sources in"
                 yield f"a person {what} {name}: {fact.text}"
+        yield from _new_fences(found, manifest, name)
         if any(fact.sources for fact in theirs):
             yield f"a person edited {name}"
+
+
+def _new_fences(found: Published, manifest: Manifest, name: str) -> Iterator[str]:
+    """The code blocks of a file whose sources are not known, so that they cannot follow them."""
+    for section in markdown.parse(name, manifest.feature, found.texts[name])[0].sections:
+        for fence in section.fences if section.source else ():
+            id_ = fact_text.fence_id(name, fence.lines)
+            is_built = id_ in (manifest.fences or ())
+            if not is_built and f"{id_} {section.source}" not in manifest.peoples_fences:
+                yield f"a person added code to {name}: {section.heading}"
 
 
 def _different_request(request: Request, build_key: BuildKey, manifest: Manifest) -> Iterator[str]:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from preread import check, prompt
 from preread.builders import static
+from preread.builds import fences
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
 from preread.check.budget import DRAFTED, PUBLISHED
-from preread.dossier import fact_text, hand_edits, markdown, peoples_fences, published, sources
+from preread.dossier import fact_text, hand_edits, markdown, published, sources
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
@@ -39,9 +40,10 @@ class Assembled:
     spans: dict[str, str]  # digests of the cited lines
     marks: dict[str, SpanMark]
     replaced: dict[str, str]  # ids of facts -> ids of a person's versions of them
-    sought: dict[str, SpanMark]  # the content of the lines that unverified facts cited
+    sought: dict[str, SpanMark]  # the content of the lines that unverified facts, or fences, cited
     by_hand: tuple[str, ...]  # files that a person edited
     fences: tuple[str, ...]  # ids of the fences that builds wrote
+    peoples_fences: dict[str, bool]  # as in the manifest
     headings: tuple[str, ...]  # and of the headings
 
     @property
@@ -82,12 +84,12 @@ def assemble(
     chosen = _of_models(services, plan, valid, lacking)
     others = [d for d in static.drafts(plan.request, evidence) if d.name not in chosen]
     drafts = (*chosen.values(), *others)
+    theirs = fences.of_people(services, plan, drafts)
+    drafts = fences.without_replaced(drafts, theirs)
     checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome)
-    by_hand = _by_hand(plan)
-    fences, headings = _fences(checked.drafts), _headings(checked.drafts)
-    of_people = _fences_of_people(plan, fences) | _headings_of_people(plan, headings)
-    old, of_fences = _with_followed_fences(services, plan, by_hand, of_people)
-    texts = _texts(plan, checked.drafts, old, of_people)
+    headings = _headings(checked.drafts)
+    headings_of_people = _headings_of_people(plan, headings)
+    texts = _texts(plan, checked.drafts, theirs.texts, theirs.ids | headings_of_people)
     built = list(_of_builds(plan, texts, checked))
     own_facts = tuple(fact_text.fact_id(name, fact.text) for name, fact in built)
     written = {draft.name for draft in checked.drafts if draft.facts}
@@ -100,13 +102,14 @@ def assemble(
         own_facts=own_facts,
         cited=tuple(fact_text.cited_digest(name, one) for name, one in built),
         model_contributed=bool(valid),
-        spans=checked.spans | of_fences,
-        marks=_marks(services, chosen, own_facts, checked, of_fences),
+        spans=checked.spans | theirs.spans,
+        marks=_marks(services, chosen, own_facts, checked, theirs.spans),
         replaced=people.replaced,
-        sought=_still_unverified(people.sought, checked),
-        by_hand=tuple(name for name in by_hand if name in texts),
-        fences=tuple(sorted(fences - of_people)),
-        headings=tuple(sorted(headings - of_people)),
+        sought=_still_unverified(people.sought, checked) | theirs.sought,
+        by_hand=tuple(name for name in theirs.texts if name in texts),
+        fences=tuple(sorted(fences.ids_of(checked.drafts) - theirs.ids)),
+        peoples_fences=theirs.valid,
+        headings=tuple(sorted(_headings_of_builds(plan, texts, headings) - headings_of_people)),
     )
 
 
@@ -299,28 +302,11 @@ def _still_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str
     return {key: mark for key, mark in sought.items() if key.partition(" ")[0] in ids}
 
 
-def _by_hand(plan: Plan) -> tuple[str, ...]:
-    """The published files that a person edited, now or before, and did not empty."""
-    if plan.published is None or plan.published.manifest is None:
-        return ()
-    edited = {*plan.published.edited, *plan.published.manifest.by_hand}
-    texts = plan.published.texts.items()
-    return tuple(name for name, text in texts if name in edited and text.strip())
-
-
-def _fences_of_people(plan: Plan, new: set[str]) -> set[str]:
-    """The ids of the fences in the published files that no build wrote.
+def _headings_of_people(plan: Plan, new: set[str]) -> set[str]:
+    """The ids of the headings in the published files that no build wrote.
 
     If the manifest does not say which ones a build wrote, those that are not among the `new` ones.
     """
-    if plan.published is None or plan.published.manifest is None:
-        return set()
-    fences = plan.published.manifest.fences
-    return _fences(_published_drafts(plan)) - (new if fences is None else {*fences})
-
-
-def _headings_of_people(plan: Plan, new: set[str]) -> set[str]:
-    """The ids of the headings in the published files that no build wrote, like those of fences."""
     if plan.published is None or plan.published.manifest is None:
         return set()
     headings = plan.published.manifest.headings
@@ -328,8 +314,11 @@ def _headings_of_people(plan: Plan, new: set[str]) -> set[str]:
 
 
 def _published_drafts(plan: Plan) -> list[Draft]:
-    texts = plan.published.texts.items() if plan.published is not None else ()
-    return [markdown.parse(name, plan.request.feature, text)[0] for name, text in texts]
+    return _parsed(plan, plan.published.texts) if plan.published is not None else []
+
+
+def _parsed(plan: Plan, texts: Mapping[str, str]) -> list[Draft]:
+    return [markdown.parse(name, plan.request.feature, text)[0] for name, text in texts.items()]
 
 
 def _headings(drafts: Iterable[Draft]) -> set[str]:
@@ -341,28 +330,11 @@ def _headings(drafts: Iterable[Draft]) -> set[str]:
     }
 
 
-def _fences(drafts: Iterable[Draft]) -> set[str]:
-    return {
-        fact_text.fence_id(draft.name, fence.lines)
-        for draft in drafts
-        for section in draft.sections
-        for fence in section.fences
-    }
-
-
-def _with_followed_fences(
-    services: Services, plan: Plan, by_hand: Iterable[str], of_people: Collection[str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The edited files with current sources of people's fences, and those sources' digests."""
-    texts: dict[str, str] = {}
-    spans: dict[str, str] = {}
-    relocator, old = Relocator(services.tree), plan.published.texts if plan.published else {}
-    for name in by_hand:
-        found = peoples_fences.follow(relocator, name, plan.request.feature, old[name], of_people)
-        texts[name] = found.text
-        for ref in filter(None, map(sources.parse, found.sources)):
-            spans[str(ref)] = sources.resolve(ref, services.tree).digest
-    return texts, spans
+def _headings_of_builds(plan: Plan, texts: Mapping[str, str], new: set[str]) -> set[str]:
+    """The ids of the `new` headings, and of earlier builds' that are left for people's lines."""
+    manifest = plan.published.manifest if plan.published is not None else None
+    earlier = manifest.headings if manifest is not None else None
+    return new | (_headings(_parsed(plan, texts)) & {*(earlier or ())})
 
 
 def _texts(

@@ -44,6 +44,7 @@ def make_manifest(
         facts=made.own_facts,
         cited=made.cited,
         fences=made.fences,
+        peoples_fences=made.peoples_fences,
         headings=made.headings,
         wordings=_wordings(plan, made),
         thin=evidence.thin,

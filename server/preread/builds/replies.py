@@ -86,9 +86,11 @@ def with_doubt(reply: LoadReply, why: str) -> LoadReply:
     return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
 
 
-def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
-    """A dossier's texts, and its facts that no longer check out."""
-    return found.texts, found.manifest.unverified if found.manifest else ()
+def _shown(found: Published) -> tuple[object, ...]:
+    """A dossier's texts, and its facts and people's fences that no longer check out."""
+    manifest = found.manifest or Manifest(feature="")
+    fences = [key for key, is_valid in manifest.peoples_fences.items() if not is_valid]
+    return found.texts, manifest.unverified, fences
 
 
 def returned_facts(services: Services, before: Published | None, made: Assembled) -> list[str]:
@@ -204,6 +206,7 @@ def from_published(
         *_thin_warnings(request.feature, manifest, run),
         *_unverified_warnings(found, manifest),
         *_unread_warnings(found, manifest),
+        *_fence_warnings(found, manifest),
         *filter(None, [inputs.knowledge_warning(layout)]),
     ]
     missing = manifest.missing if manifest.status == "partial" else ()
@@ -294,6 +297,29 @@ def _unread_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
 def _cites_lines(line: str) -> bool:
     refs = (sources.parse(match[0].strip("*_|[]`")) for match in fact_text.PLACE.finditer(line))
     return any(ref is not None and "." in ref.path for ref in refs)
+
+
+def _fence_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
+    """Warnings about people's code blocks that are not in their sources."""
+    lost = {key for key, is_valid in manifest.peoples_fences.items() if not is_valid}
+    drafts = [
+        markdown.parse(name, manifest.feature, text)[0]
+        for name, text in (found.texts.items() if lost else ())
+    ]
+    shown = dict.fromkeys(
+        f'{draft.name}, "{section.heading}" ({section.source})'
+        for draft in drafts
+        for section in draft.sections
+        for fence in section.fences
+        if f"{fact_text.fence_id(draft.name, fence.lines)} {section.source}" in lost
+    )
+    for one in [*shown][:MAX_LOST]:
+        yield (
+            f"A person's code block has a line that is not in its source: {one}. "
+            f"See `preread check {manifest.feature}`."
+        )
+    if (more := len(shown) - MAX_LOST) > 0:
+        yield f"{counted(more, 'more code block')} of people cannot be verified."
 
 
 def _cost_today(services: Services, stats: Stats) -> float:

@@ -222,10 +222,27 @@ def with_lost_paths(name: str, feature: str, text: str, lost: Mapping[str, str])
 
 def put_source(lines: list[str], section: Section, source: str) -> None:
     """Replace the `Source:` line of a section as it was read from these lines."""
+    for number in _source_lines(lines, section):
+        lines[number] = f"Source: {source}"
+
+
+def move_source(lines: list[str], section: Section, source: str) -> None:
+    """Replace a section's source, whose path stays as it is written if it is still the same."""
+    ref, old = sources.parse(source), sources.parse(section.source)
+    if section.heading == section.source and not _source_lines(lines, section):
+        lines[section.line - 1] = f"## {source}"
+    if ref is None or old is None or ref.path != old.path or ref.kind != "lines":
+        put_source(lines, section, source)
+        return
+    numbers = f":{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else "")
+    for number in _source_lines(lines, section):
+        lines[number] = re.sub(r":\d+(?:-\d+)?(?=\s*$)", numbers, lines[number])
+
+
+def _source_lines(lines: list[str], section: Section) -> list[int]:
+    """The indices of the `Source:` lines between a section's heading and its first item."""
     first = min((item.line for item in section.items), default=len(lines) + 1)
-    for number in range(section.line, first - 1):
-        if lines[number].startswith("Source:"):
-            lines[number] = f"Source: {source}"
+    return [at for at in range(section.line, first - 1) if lines[at].startswith("Source:")]
 
 
 def render(draft: Draft) -> str:

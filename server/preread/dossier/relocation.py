@@ -71,12 +71,29 @@ class Relocator:
     def quoted_lines(self, ref: Ref, quoted: Sequence[str]) -> Ref | None:
         """Where the file, or its new place, has exactly these lines: as cited, else once."""
         wanted = ["".join(line.split()) for line in quoted]
-        if len(wanted) != ref.end - ref.start + 1 or not any(wanted):
+        if not any(wanted):
             return None
         path = self.path_now(ref.path)
         lines = self._text(path).lines
         starts = range(1, len(lines) - len(wanted) + 2)
-        return _only(ref, path, [n for n in starts if lines[n - 1 : n - 1 + len(wanted)] == wanted])
+        found = [n for n in starts if lines[n - 1 : n - 1 + len(wanted)] == wanted]
+        return _only(replace(ref, end=ref.start + len(wanted) - 1), path, found)
+
+    def has(self, source: str, quotes: Sequence[str]) -> bool:
+        """Whether the lines that a source cites contain all quotes."""
+        ref = sources.parse(source) if source else None
+        if ref is None or ref.kind != "lines":
+            return False
+        text = self._text(ref.path)
+        return _has_all((ref.start, ref.end), [text.quoting(quote) for quote in quotes])
+
+    def exists(self, ref: Ref) -> bool:
+        """Whether a source can be looked up."""
+        try:
+            sources.resolve(ref, self.tree)
+        except SourceError:
+            return False
+        return True
 
     def renamed(self, ref: Ref, digest: str) -> Ref | None:
         """A whole file or a test in the file's new place, if its text is still the same."""

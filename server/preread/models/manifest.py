@@ -86,6 +86,10 @@ class Manifest(Model):
     fences: tuple[str, ...] | None = Field(
         None, description="Ids of the fences that the build wrote; null if that is not known."
     )
+    peoples_fences: dict[str, bool] = Field(
+        default_factory=dict,
+        description="People's fences, by id and source -> whether the source has all their lines.",
+    )
     headings: tuple[str, ...] | None = Field(
         None, description="Ids of the headings that the build wrote; null if that is not known."
     )
@@ -108,6 +112,7 @@ class Manifest(Model):
     )
     sought: dict[str, SpanMark] = Field(
         default_factory=dict,
-        description="For these facts, by id and source: what was at the lines, to find it again.",
+        description="For these facts, and fences whose source is lost, by id and source: what was "
+        "at the lines, to find it again.",
     )
     thin: bool = Field(False, description="The project says next to nothing about the feature.")

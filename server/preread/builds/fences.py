@@ -1,0 +1,146 @@
+"""The code blocks that people wrote into a published dossier: they follow the code, and count
+instead of the builds' under the same heading.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from preread import check
+from preread.builds.build_plan import Plan
+from preread.dossier import fact_text, markdown, peoples_fences, sources
+from preread.dossier.peoples_fences import Follower
+from preread.dossier.relocation import Relocator
+from preread.models import Draft, Fact, Manifest, Section, SpanMark
+from preread.services import Services
+
+LINES = re.compile(r":\d+(?:-\d+)?")
+
+
+@dataclass(frozen=True)
+class PeoplesFences:
+    """The fences of people, and the edited files with current sources of them."""
+
+    ids: frozenset[str] = frozenset()
+    texts: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, str] = field(default_factory=dict)  # digests of their sources
+    sought: dict[str, SpanMark] = field(default_factory=dict)  # as in `Manifest.sought`
+    valid: dict[str, bool] = field(default_factory=dict)  # as in `Manifest.peoples_fences`
+
+
+def of_people(services: Services, plan: Plan, drafts: Iterable[Draft]) -> PeoplesFences:
+    """The fences in the published files that no build wrote, also none of these new drafts."""
+    if plan.published is None or plan.published.manifest is None:
+        return PeoplesFences()
+    manifest = plan.published.manifest
+    ids = frozenset(_ids(plan, manifest, list(drafts)))
+    follower = Follower(Relocator(services.tree), manifest, plan.source_changes)
+    texts: dict[str, str] = {}
+    spans: dict[str, str] = {}
+    sought: dict[str, SpanMark] = {}
+    for name in by_hand(plan):
+        found = follower.follow(name, plan.published.texts[name], ids)
+        texts[name] = found.text
+        sought |= found.sought
+        for ref in filter(None, map(sources.parse, found.sources)):
+            spans[str(ref)] = sources.resolve(ref, services.tree).digest
+    return PeoplesFences(ids, texts, spans, sought, _valid(services, plan, texts, ids))
+
+
+def by_hand(plan: Plan) -> tuple[str, ...]:
+    """The published files that a person edited, now or before, and did not empty."""
+    if plan.published is None or plan.published.manifest is None:
+        return ()
+    edited = {*plan.published.edited, *plan.published.manifest.by_hand}
+    texts = plan.published.texts.items()
+    return tuple(name for name, text in texts if name in edited and text.strip())
+
+
+def ids_of(drafts: Iterable[Draft]) -> set[str]:
+    """The ids of all fences of these drafts."""
+    return {
+        fact_text.fence_id(draft.name, fence.lines)
+        for draft in drafts
+        for section in draft.sections
+        for fence in section.fences
+    }
+
+
+def without_replaced(drafts: Iterable[Draft], theirs: PeoplesFences) -> tuple[Draft, ...]:
+    """The drafts without fences for which a person's counts instead."""
+    return tuple(
+        _without(draft, _replaced(draft, theirs)) if draft.name in theirs.texts else draft
+        for draft in drafts
+    )
+
+
+def _ids(plan: Plan, manifest: Manifest, drafts: list[Draft]) -> Iterator[str]:
+    """If the manifest does not say which fences builds wrote, none of the drafts' is a person's.
+
+    One that has the lines of a draft's under the same heading is the build's as well: a person may
+    have put it back.
+    """
+    built = ids_of(drafts) if manifest.fences is None else {*manifest.fences}
+    same = {place for draft in drafts for place in _places(draft)}
+    for name, text in plan.published.texts.items() if plan.published else ():
+        for place in _places(markdown.parse(name, manifest.feature, text)[0]):
+            id_ = fact_text.fence_id(name, place[2])
+            if id_ not in built and place not in same:
+                yield id_
+
+
+def _places(draft: Draft) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The file, the heading and the lines of each fence."""
+    for section in draft.sections:
+        for fence in section.fences:
+            yield draft.name, section.heading, fence.lines
+
+
+def _valid(
+    services: Services, plan: Plan, texts: dict[str, str], ids: Collection[str]
+) -> dict[str, bool]:
+    """People's fences that have a source -> whether they check out."""
+    feature = plan.request.feature
+    drafts = []
+    for name, text in texts.items():
+        found = peoples_fences.sections_of_people(name, feature, text, ids)
+        sections = [replace(one, items=tuple(fences)) for one, fences in found if one.source]
+        drafts += [Draft(name, feature, tuple(sections))] if sections else []
+    checked = check.check(services, feature, drafts, budget=False) if drafts else None
+    valid = set(_keys(checked.drafts if checked is not None else ()))
+    return {key: key in valid for key in _keys(drafts)}
+
+
+def _keys(drafts: Iterable[Draft]) -> Iterator[str]:
+    for draft in drafts:
+        for section in draft.sections:
+            for fence in section.fences:
+                yield peoples_fences.key(draft.name, section, fence)
+
+
+def _replaced(draft: Draft, theirs: PeoplesFences) -> set[str]:
+    """The headings and sources of a file under which a person's fence is, and no build's."""
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    text = theirs.texts[draft.name]
+    for section in markdown.parse(draft.name, draft.feature, text)[0].sections:
+        for fence in section.fences:
+            is_theirs = fact_text.fence_id(draft.name, fence.lines) in theirs.ids
+            found[is_theirs] |= _names(section)
+    return found[True] - found[False]
+
+
+def _names(section: Section) -> set[str]:
+    """What tells that two fences are versions of each other: any of these is equal."""
+    return {f"## {LINES.sub(':', section.heading)}"} | (
+        {section.source} if section.source else set()
+    )
+
+
+def _without(draft: Draft, replaced: set[str]) -> Draft:
+    sections = []
+    for section in draft.sections:
+        items = section.items
+        if not replaced.isdisjoint(_names(section)):
+            items = tuple(item for item in items if isinstance(item, Fact))
+        sections += [replace(section, items=items)] if items else []
+    return replace(draft, sections=tuple(sections))
