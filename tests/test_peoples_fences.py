@@ -313,3 +313,24 @@ def test_a_builds_example_that_a_person_put_back_is_the_builds_again(dossier: Do
     assert dossier.load() == ()
     assert dossier.examples == 1
     assert other.strip() in dossier.text
+
+
+@pytest.mark.parametrize("source", ["Source: login.py:3\n", ""])
+def test_code_that_no_dossier_may_contain_is_removed_with_a_warning(
+    dossier: Dossier, source: str
+) -> None:
+    path = dossier.path
+    secret, ours = 'KEY = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"', "ATTEMPTS = 5"
+    before = path.read_text()
+    blocks = "".join(f"\n## {n}\n{source}```python\n{n}\n```\n" for n in (secret[:3], ours))
+    path.write_text(before + blocks.replace("\nKEY\n```", f"\n{secret}\n```"))
+    line = before.count("\n") + (4 if source else 3)
+    warnings = dossier.load()
+    assert (
+        f"1 code block that a person wrote was removed: patterns.md:{line} contains what looks "
+        "like a secret: Stripe key. `preread backups` lists the copies of edited files."
+    ) in warnings
+    assert "sk_live" not in path.read_text()
+    assert path.read_text().count(f"```python\n{ours}\n```") == 1
+    [copy] = (dossier.root / ".project/.state/backups").rglob("patterns.md*")
+    assert secret in copy.read_text()

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from preread import check
 from preread.builds.build_plan import Plan
+from preread.check.screening import Screening
 from preread.dossier import fact_text, markdown, peoples_fences, sources
 from preread.dossier.peoples_fences import Follower
 from preread.dossier.relocation import Relocator
-from preread.models import Draft, Fact, Manifest, Section, SpanMark
+from preread.infra.secrets import Credentials
+from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
 from preread.services import Services
 
 LINES = re.compile(r":\d+(?:-\d+)?")
@@ -26,6 +28,7 @@ class PeoplesFences:
     spans: dict[str, str] = field(default_factory=dict)  # digests of their sources
     sought: dict[str, SpanMark] = field(default_factory=dict)  # as in `Manifest.sought`
     valid: dict[str, bool] = field(default_factory=dict)  # as in `Manifest.peoples_fences`
+    removed: tuple[Problem, ...] = ()  # why others are left out
 
 
 def of_people(services: Services, plan: Plan, drafts: Iterable[Draft]) -> PeoplesFences:
@@ -33,7 +36,7 @@ def of_people(services: Services, plan: Plan, drafts: Iterable[Draft]) -> People
     if plan.published is None or plan.published.manifest is None:
         return PeoplesFences()
     manifest = plan.published.manifest
-    ids = frozenset(_ids(plan, manifest, list(drafts)))
+    ids, removed = _screened(services, plan, {*_ids(plan, manifest, list(drafts))})
     follower = Follower(Relocator(services.tree), manifest, plan.source_changes)
     texts: dict[str, str] = {}
     spans: dict[str, str] = {}
@@ -44,7 +47,24 @@ def of_people(services: Services, plan: Plan, drafts: Iterable[Draft]) -> People
         sought |= found.sought
         for ref in filter(None, map(sources.parse, found.sources)):
             spans[str(ref)] = sources.resolve(ref, services.tree).digest
-    return PeoplesFences(ids, texts, spans, sought, _valid(services, plan, texts, ids))
+    return PeoplesFences(ids, texts, spans, sought, _valid(services, plan, texts, ids), removed)
+
+
+def _screened(
+    services: Services, plan: Plan, ids: set[str]
+) -> tuple[frozenset[str], tuple[Problem, ...]]:
+    """Those of the ids that may be published, and why the others may not."""
+    screening = Screening(Credentials(services.layout.root))
+    removed: list[Problem] = []
+    gone: set[str] = set()
+    for name, text in plan.published.texts.items() if plan.published and ids else ():
+        for _, fences in peoples_fences.sections_of_people(name, plan.request.feature, text, ids):
+            for fence in fences:
+                rejection = screening.rejection("\t".join((fence.language, *fence.lines)))
+                if rejection is not None:
+                    removed.append(Problem(name, fence.line, *rejection))
+                    gone.add(fact_text.fence_id(name, fence.lines))
+    return frozenset(ids - gone), tuple(removed)
 
 
 def by_hand(plan: Plan) -> tuple[str, ...]:

@@ -117,16 +117,16 @@ def returned_facts(services: Services, before: Published | None, made: Assembled
     return [f"{facts} back whose lines were deleted, {why}: {shown}. `preread wrong ID` drops one."]
 
 
-def removed_facts(made: Assembled) -> list[str]:
-    """A warning about facts that people wrote, and that no dossier may contain."""
-    removed = made.checked.removed
-    if not removed:
-        return []
-    shown = "; ".join(f"{one.path}:{one.line} {one.message}" for one in removed[:MAX_LOST])
-    facts = "1 fact that a person wrote was" if len(removed) == 1 else (
-        f"{len(removed)} facts that people wrote were"
-    )  # fmt: skip
-    return [f"{facts} removed: {shown}. `preread backups` lists the copies of edited files."]
+def removed(made: Assembled) -> Iterator[str]:
+    """Warnings about what people wrote, and no dossier may contain."""
+    for what, problems in (("fact", made.checked.removed), ("code block", made.removed_fences)):
+        if not problems:
+            continue
+        shown = "; ".join(f"{one.path}:{one.line} {one.message}" for one in problems[:MAX_LOST])
+        found = f"1 {what} that a person wrote was" if len(problems) == 1 else (
+            f"{len(problems)} {what}s that people wrote were"
+        )  # fmt: skip
+        yield f"{found} removed: {shown}. `preread backups` lists the copies of edited files."
 
 
 def built(
