@@ -160,3 +160,71 @@ def test_a_qualified_name_is_found_where_its_definition_is(project: Path, notes:
     (project / "cart.py").write_text(other + code.replace("append(item)", "append([item])"))
     assert notes.load() == []
     assert notes.facts() == [mine.replace("2-3", "7-8")]
+
+
+def test_a_range_beside_names_with_lines_follows_as_well(project: Path, notes: Notes) -> None:
+    mine = "`login` raises `LoginError` login.py:14 (login.py:12-17)"
+    notes.add(mine)
+    assert notes.load() == []
+    changed = LOGIN.replace("if not name:", "if not name.strip():").replace('"""A token', '"""One')
+    (project / "login.py").write_text("# one\n" + changed)
+    assert notes.load() == []
+    assert notes.facts() == [mine.replace("14", "15").replace("12-17", "13-18")]
+    filler = "".join(f"def before_{n}():\n    raise LoginError({n})\n\n\n" for n in range(5))
+    rewritten = LOGIN.replace(LOGIN[LOGIN.index("    if not name") : LOGIN.index("def logout")], "")
+    (project / "login.py").write_text(filler + rewritten)
+    assert len(notes.load()) == 1, "the lines are no longer there"
+
+
+def test_a_range_of_a_whole_definition_stays_one(project: Path, notes: Notes) -> None:
+    notes.add("`def login_again` is short (login.py:26-28)", "`def logout` too (login.py:21-22)")
+    assert notes.load() == []
+    one = "def login_again(token: str) -> str:"
+    wrapped = "def login_again(\n    token: str,\n    more: str,\n) -> str:"
+    for text in (LOGIN.replace(one, wrapped), LOGIN.replace(one, wrapped) + "#\n"):
+        (project / "login.py").write_text(text)
+        assert notes.load() == []
+        assert notes.facts() == [
+            "`def login_again` is short (login.py:26-31)",
+            "`def logout` too (login.py:21-22)",
+        ]
+
+
+def test_two_names_on_one_line_are_not_sought_apart(project: Path, notes: Notes) -> None:
+    notes.add("`ATTEMPTS` login.py:3, `LOCKED_FOR_S` login.py:4")
+    assert notes.load() == []
+    notes.path.write_text(notes.path.read_text().replace("login.py:4", "login.py:3"))
+    for text in (LOGIN, f"{LOGIN}#\n"):
+        (project / "login.py").write_text(text)
+        assert len(notes.load()) == 1
+        assert notes.facts() == ["`ATTEMPTS` login.py:3, `LOCKED_FOR_S` login.py:3"]
+
+
+def test_equal_words_are_unverified_one_by_one(project: Path, notes: Notes, cli: Cli) -> None:
+    notes.add("this is subtle (login.py:18)", "this is subtle (login.py:28)")
+    assert notes.load() == []
+    gone = LOGIN.replace('    return f"token-{name}"', "    pass")
+    for text, more in ((gone, 0), (f"#\n{gone}", 1), (LOGIN, 0)):
+        (project / "login.py").write_text(text)
+        lost = [] if text == LOGIN else ["this is subtle (login.py:18)"]
+        assert notes.load() == lost
+        second = f"this is subtle (login.py:{28 + more})"
+        assert notes.facts() == ["this is subtle (login.py:18)", second]
+        problems = cli("check", "login", "--json", cwd=project).json["problems"]
+        assert len(problems) == len(lost)
+        shown = cli("show", "login", "--cited", "--json", cwd=project).out
+        assert shown.count('"unverified"') == len(lost)
+
+
+def test_a_check_reports_that_one_of_several_sources_changed(
+    project: Path, notes: Notes, cli: Cli
+) -> None:
+    notes.add("`token-` is the start (login.py:18, login.py:3-4)")
+    assert notes.load() == []
+    (project / "login.py").write_text(LOGIN.replace("ATTEMPTS = 5\nLOCKED_FOR_S = 900.0", "A = 1"))
+    assert len(notes.load()) == 1
+    problems = cli("check", "login", "--json", cwd=project).json["problems"]
+    assert [one["code"] for one in problems] == ["E_SOURCE_CHANGED"]
+    (project / "login.py").write_text(LOGIN)
+    problems = cli("check", "login", "--json", cwd=project).json["problems"]
+    assert "E_SOURCE_CHANGED" not in [one["code"] for one in problems]

@@ -179,9 +179,8 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
         facts = markdown.parse(name, manifest.feature, found.texts[name])[0].facts
         theirs = [one for one in facts if not published.is_built(manifest, name, one)]
         for fact in theirs:
-            if fact.text not in manifest.unverified and not manifest.spans.keys() >= {
-                *fact.sources
-            }:
+            is_known = manifest.spans.keys() >= {*fact.sources}
+            if not is_known and not published.is_unverified(manifest, fact):
                 is_new = fact_text.fact_id(name, fact.text) not in manifest.facts
                 what = "added to" if is_new else "changed the sources in"
                 yield f"a person {what} {name}: {fact.text}"

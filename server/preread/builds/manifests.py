@@ -1,10 +1,14 @@
 """The manifest of a build."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 from preread import cache, inputs
 from preread.builders import CLAUDE, STATIC
 from preread.builds.assembly import Assembled
 from preread.builds.build_key import build_key
 from preread.builds.build_plan import Plan
+from preread.dossier import fact_text
 from preread.errors import Unreadable
 from preread.models import Evidence, Fault, LostFact, Manifest, Outcome, Wording
 from preread.services import Services
@@ -38,9 +42,7 @@ def make_manifest(
         used=evidence.used | inputs.unreadable(services.tree),
         spans=made.spans,
         marks=made.marks,
-        unverified=tuple(
-            verdict.fact.text for verdict in made.checked.verdicts if verdict.state == "unverified"
-        ),
+        unverified=tuple(_unverified(made)),
         facts=made.own_facts,
         cited=made.cited,
         fences=made.fences,
@@ -57,6 +59,14 @@ def make_manifest(
         kept = ("status", "fault", "missing", "model")
         return manifest.model_copy(update={name: getattr(earlier, name) for name in kept})
     return manifest
+
+
+def _unverified(made: Assembled) -> Iterator[str]:
+    counts = Counter(one.fact.text for one in made.checked.verdicts)
+    for one in made.checked.verdicts:
+        if one.state == "unverified":
+            is_only = counts[one.fact.text] == 1
+            yield one.fact.text if is_only else fact_text.with_sources(one.fact)
 
 
 def dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:

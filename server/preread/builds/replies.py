@@ -266,7 +266,8 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
     unverified = [
         fact
         for draft, _, fact in markdown.all_facts(drafts)
-        if fact.text in manifest.unverified and not published.is_built(manifest, draft.name, fact)
+        if published.is_unverified(manifest, fact)
+        and not published.is_built(manifest, draft.name, fact)
     ]
     for fact in unverified[:MAX_LOST]:
         why = "its sources do not say it" if fact.sources else "it names no source"

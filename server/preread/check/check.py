@@ -8,7 +8,8 @@ from preread.check.checker import Checker
 from preread.check.lookups import Answers, Lookups
 from preread.check.replacements import without_corrected, without_replaced
 from preread.check.screening import Screening
-from preread.dossier import fact_text, markdown, published
+from preread.dossier import anchors, fact_text, markdown, published, source_tracking
+from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Span
 from preread.gates.feature_names import is_feature
 from preread.infra.secrets import Credentials
@@ -104,9 +105,12 @@ def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> C
     people = _peoples_facts(manifest, drafts) if manifest else NOBODY
     credentials = services.credentials
     checked = check(services, feature, drafts, budget=False, people=people, credentials=credentials)
-    seen = manifest.unverified if manifest else ()
-    verdicts = (v for v in checked.verdicts if v.state != "unverified" or v.fact.text in seen)
-    return replace(checked, verdicts=tuple(verdicts))
+    verdicts = tuple(
+        one
+        for one in checked.verdicts
+        if one.state != "unverified" or (manifest and published.is_unverified(manifest, one.fact))
+    )
+    return replace(checked, verdicts=verdicts)
 
 
 def check_published(
@@ -115,10 +119,14 @@ def check_published(
     """Check published drafts and report everything, also what people's unverified facts lack."""
     drafts = list(drafts)
     people = _peoples_facts(manifest, drafts)
-    for draft, _, fact in markdown.all_facts(drafts):
+    relocator = Relocator(services.tree)
+    for draft, section, fact in markdown.all_facts(drafts):
         key = fact_text.fact_key(draft.name, fact)
-        if key in people and fact_text.quotes(fact.text):
-            people[key] = True  # the quotes say whether it is valid
+        if not people.get(key, True) and fact_text.quotes(fact.text):
+            marks = source_tracking.sought(manifest, draft.name, fact)
+            lost = source_tracking.find_lost(relocator, marks).lost
+            own = anchors.own_quotes(fact, section.source)
+            people[key] = all(own.get(one) for one in lost)  # the quotes say whether it is valid
     return check(services, manifest.feature, drafts, problems=problems, budget=False, people=people)
 
 
@@ -131,5 +139,5 @@ def _peoples_facts(manifest: Manifest, drafts: Iterable[Draft]) -> dict[fact_tex
         fact_text.fact_key(draft.name, fact): not is_unverified
         for draft, _, fact in markdown.all_facts(drafts)
         if not published.is_built(manifest, draft.name, fact)
-        and ((is_unverified := fact.text in manifest.unverified) or manifest.facts)
+        and ((is_unverified := published.is_unverified(manifest, fact)) or manifest.facts)
     }

@@ -23,7 +23,7 @@ from preread.dossier.merged_sides import Sides
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
-from preread.dossier.sources import Span
+from preread.dossier.sources import Ref, Span
 from preread.layout import BY_NAME, FILES
 from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
 from preread.services import Services
@@ -129,7 +129,7 @@ class _PeoplesFacts:
         answers = Answers(())
         self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
         self.facts: dict[fact_text.FactKey, bool] = {}
-        self.where_written = WhereWritten(services, manifest, self.relocator, generations)
+        self.where_written = WhereWritten(services, current, self.relocator, generations)
         self.new_ids: dict[str, str] = {}  # a fact's published id -> its id with current sources
         self.corrected: dict[str, str] = {}  # the same, of facts that a build had written
         self.sought: dict[str, SpanMark] = {}
@@ -167,10 +167,9 @@ class _PeoplesFacts:
             if (mark := self._mark(source, new, found, marks)) is not None:
                 self.sought[f"{identity} {new}"] = mark
         # The check looks up quotes, so a person need not edit a fact that is still true.
-        quotes = fact_text.quotes(fact.text)
+        own = anchors.own_quotes(fact, section.source)
         lost = (one for one in fact.sources if source_tracking.is_lost(one, fact, found))
-        sources_exist = all(any(self._says(one, [quote]) for quote in quotes) for one in lost)
-        self.facts[fact_text.fact_key(name, now)] = sources_exist
+        self.facts[fact_text.fact_key(name, now)] = all(own.get(one) for one in lost)
         return now
 
     def _mark(
@@ -210,11 +209,9 @@ class _PeoplesFacts:
         """What the manifest says was at the fact's lines, and what has become of that."""
         if is_new:
             return {}, SourceChanges()
-        if fact.text not in self.manifest.unverified:
+        if not published.is_unverified(self.manifest, fact):
             return self.manifest.marks, self.found
-        identity, sought = fact_text.fact_id(name, fact.text), self.manifest.sought
-        keys = {source: f"{identity} {source}" for source in fact.sources}
-        marks = {source: sought[key] for source, key in keys.items() if key in sought}
+        marks = source_tracking.sought(self.manifest, name, fact)
         return marks, source_tracking.find_lost(self.relocator, marks)
 
     def _found_by_commits(self, name: str, fact: Fact, known: Collection[str]) -> SourceChanges:
@@ -253,26 +250,29 @@ class _PeoplesFacts:
 
         Also where they were never seen, unless they have the quotes: the file may have changed
         since a person wrote the fact.
-        Of a fact with several sources, only names with their lines say which has which quote.
         """
-        quotes = {
-            one.source: [one.quote]
-            for one in anchors.of_fact(fact, base)
-            if len(one.quote) >= fact_text.MIN_QUOTE
-        }
-        if len(fact.sources) == 1:
-            quotes[fact.sources[0]] = fact_text.quotes(fact.text)
-        moved: dict[str, str] = {}
-        for source, own in quotes.items():
+        own, moved = anchors.own_quotes(fact, base), dict[str, str]()
+        for source in fact.sources:
             ref, is_seen = sources.parse(source), source in marks or source in found.moved
-            if ref is None or ref.kind != "lines" or not own:
+            if ref is None or ref.kind != "lines":
                 continue
-            if source not in found.lost if is_seen else self._says(source, own):
+            quotes = own.get(source)
+            if quotes is None:
+                now = self._changed_range(ref, fact, marks) if source in found.lost else None
+            elif source not in found.lost if is_seen else self._says(source, quotes):
                 continue
-            now = self.relocator.quoting(ref, own, marks.get(source))
+            else:
+                now = self.relocator.quoting(ref, quotes, marks.get(source)) if quotes else None
             if now is not None and now != ref:
                 moved[source] = str(now)
         return found.with_moved(moved)
+
+    def _changed_range(self, ref: Ref, fact: Fact, marks: Mapping[str, SpanMark]) -> Ref | None:
+        """The lines in the place of changed ones, if they have any quote of the fact."""
+        mark = marks.get(str(ref))
+        now = self.relocator.in_place_of(ref, mark) if mark is not None else None
+        quotes = fact_text.quotes(fact.text)
+        return now if now and any(self._says(str(now), [quote]) for quote in quotes) else None
 
 
 def _by_lasting_id(

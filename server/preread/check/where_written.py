@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, cached_property
 
-from preread.dossier import fact_history, fact_text, markdown, sources
+from preread.dossier import fact_history, fact_text, markdown, published, sources
 from preread.dossier.fact_changes import Facts
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
@@ -21,11 +21,12 @@ class WhereWritten:
     def __init__(
         self,
         services: Services,
-        manifest: Manifest,
+        current: Published,
         relocator: Relocator,
         generations: Callable[[], list[Published]],
     ) -> None:
-        self._services, self._manifest, self._relocator = services, manifest, relocator
+        self._services, self._current, self._relocator = services, current, relocator
+        self._manifest = current.manifest or Manifest(feature="")
         self._generations = generations
         self._commit_of = cache(lambda path, line: line_map.commit_of(services.tree, path, line))
         self._map = cache(lambda *place: line_map.since(services.tree, *place))
@@ -74,17 +75,25 @@ class WhereWritten:
     def by_generations(self, name: str, fact: Fact, cited: Iterable[str]) -> dict[str, str]:
         """Those of these sources whose lines are what an earlier generation of the fact cited."""
         found: dict[str, str] = {}
+        now = self._same_words(name, self._current.texts.get(name, ""), fact)
         for generation in self._earlier:
             manifest = generation.manifest or Manifest(feature="")
-            text = generation.texts.get(name, "")
-            facts = markdown.parse(name, self._manifest.feature, text)[0].facts
-            same = (one for one in facts if one.text == fact.text)
-            for earlier in same if fact.text not in manifest.unverified else ():
-                pairs = dict(zip(fact.sources, earlier.sources, strict=False))
-                for source in (one for one in cited if one in pairs and one not in found):
-                    now = self._still_there(manifest, pairs[source])
-                    found |= {source: str(now)} if now is not None else {}
+            then = self._same_words(name, generation.texts.get(name, ""), fact)
+            if len(then) != len(now):
+                continue
+            earlier = next(two for one, two in zip(now, then, strict=True) if one.line == fact.line)
+            pairs = dict(zip(fact.sources, earlier.sources, strict=False))
+            if published.is_unverified(manifest, earlier):
+                continue
+            for source in (one for one in cited if one in pairs and one not in found):
+                place = self._still_there(manifest, pairs[source])
+                found |= {source: str(place)} if place is not None else {}
         return found
+
+    def _same_words(self, name: str, text: str, fact: Fact) -> list[Fact]:
+        """The facts of a file's text with the words of a fact, in order."""
+        facts = markdown.parse(name, self._manifest.feature, text)[0].facts
+        return [one for one in facts if one.text == fact.text]
 
     def _still_there(self, manifest: Manifest, source: str) -> Ref | None:
         """Where the lines of a source are whose text has not changed since a generation."""

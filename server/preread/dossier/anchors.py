@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from preread.dossier import source_paths, sources
+from preread.dossier import fact_text, source_paths, sources
 from preread.dossier.sources import Ref
 from preread.models import Fact
 
@@ -58,3 +58,17 @@ def anchored(
         ref = expand(ref, written) if match["path"] else ref
         path = own or ref.path  # without a section's source, a line belongs to the last path
         yield match, ref
+
+
+def own_quotes(fact: Fact, base: str) -> dict[str, list[str]]:
+    """The quotes that the check looks up in each source by itself.
+
+    Of a fact with several sources, only names with their lines say which has which quote.
+    """
+    if len(fact.sources) == 1:
+        return {fact.sources[0]: fact_text.quotes(fact.text)}
+    found: dict[str, list[str]] = {}
+    for one in of_fact(fact, base):
+        if len(one.quote) >= fact_text.MIN_QUOTE:
+            found.setdefault(one.source, []).append(one.quote)
+    return found

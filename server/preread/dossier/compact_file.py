@@ -243,6 +243,14 @@ class CompactFile:
             return ""
         return symbol_path(*below[2:])
 
+    def definition(self, symbol: str) -> tuple[int, int] | None:
+        """The lines of the only definition or test with this path."""
+        outline = self.tree.outline(self.path)
+        found = [(one.start, one.end, one.container, one.name) for one in outline.symbols]
+        found += [(one.start, one.end, one.group, one.name) for one in outline.tests]
+        same = {(start, end) for start, end, *names in found if symbol_path(*names) == symbol}
+        return same.pop() if symbol and len(same) == 1 else None
+
     def _is_comment(self, start: int, end: int) -> bool:
         """Whether all lines from `start` up to, but not including, `end` are comments."""
         return all(line.startswith(ABOVE_DEFINITION) for line in self.lines[start - 1 : end - 1])

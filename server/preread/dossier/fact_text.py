@@ -37,6 +37,11 @@ def cited_digest(file: str, fact: Fact) -> str:
     return fact_id(file, "\n".join((fact.text, *sorted({*fact.sources}))))
 
 
+def with_sources(fact: Fact) -> str:
+    """A fact's text and full sources."""
+    return f"{fact.text} ({', '.join(fact.sources)})"
+
+
 def fence_id(file: str, lines: Iterable[str]) -> str:
     """The id of a fence: 8 hex digits, from its file and text only."""
     return fact_id(file, "\n".join(("```", *lines)))

@@ -119,6 +119,11 @@ def is_built(manifest: Manifest, file: str, fact: Fact) -> bool:
     return not is_known or fact_text.cited_digest(file, fact) in manifest.cited
 
 
+def is_unverified(manifest: Manifest, fact: Fact) -> bool:
+    """Whether a build found that the sources of a person's fact do not support it."""
+    return not {fact.text, fact_text.with_sources(fact)}.isdisjoint(manifest.unverified)
+
+
 def staged(layout: Layout, feature: str) -> list[Path]:
     """The staging folders of a feature."""
     names = names_in(layout.staging)

@@ -40,6 +40,7 @@ class Relocator:
                 "ordinal": sum(place.start < ref.start for place in equal) + 1,
                 "copies": max(1, len(equal)),
                 "lines": ref.end - ref.start + 1,
+                "is_whole": text.definition(here.symbol) == (ref.start, ref.end),
                 "twins": max(1, sum(_is_twin(place, here) for place in equal)),
             }
         )
@@ -119,9 +120,9 @@ class Relocator:
         path = self.path_now(ref.path)
         text = self._text(path)
         places = [text.quoting(quote) or text.naming(quote) for quote in quotes]
-        lines = text.between_neighbours(marked) if marked is not None else None
-        if lines is not None and _has_all(lines, places):
-            return replace(ref, path=path, start=lines[0], end=lines[1])
+        now = self.in_place_of(ref, marked) if marked is not None else None
+        if now is not None and _has_all((now.start, now.end), places):
+            return now
         if path == ref.path and _has_all((ref.start, ref.end), places):
             return ref
         if marked is not None:
@@ -131,6 +132,16 @@ class Relocator:
         start, end = min(one[0][0] for one in places), max(one[0][1] for one in places)
         is_one_place = end - start <= ref.end - ref.start
         return replace(ref, path=path, start=start, end=end) if is_one_place else None
+
+    def in_place_of(self, ref: Ref, marked: SpanMark) -> Ref | None:
+        """What is where the marked lines were, whatever it says: all of their definition if they
+        were that, or else what is between their neighbours.
+        """
+        path = self.path_now(ref.path)
+        text = self._text(path)
+        lines = text.definition(marked.symbol) if marked.is_whole else None
+        lines = lines or text.between_neighbours(marked)
+        return replace(ref, path=path, start=lines[0], end=lines[1]) if lines is not None else None
 
     def has_symbol(self, path: str, marked: SpanMark | None) -> bool:
         """Whether a file still defines the symbol that enclosed the lines.

@@ -63,6 +63,13 @@ def follow(services: Services, manifest: Manifest) -> SourceChanges:
     return SourceChanges(moved, frozenset(changed), frozenset(gone))
 
 
+def sought(manifest: Manifest, file: str, fact: Fact) -> dict[str, SpanMark]:
+    """What was at the sources of an unverified fact, as far as that is known."""
+    identity = fact_text.fact_id(file, fact.text)
+    keys = {source: f"{identity} {source}" for source in fact.sources}
+    return {one: manifest.sought[key] for one, key in keys.items() if key in manifest.sought}
+
+
 def find_lost(relocator: Relocator, marks: Mapping[str, SpanMark]) -> SourceChanges:
     """Search for sources that could not be found before, by what was there."""
     moved: dict[str, str] = {}

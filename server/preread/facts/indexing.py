@@ -37,12 +37,11 @@ class _File(NamedTuple):
     name: str
     path: str
     text: str
-    unverified: tuple[str, ...] = ()  # facts whose state can change without any change of a file
+    unverified: tuple[str, ...] = ()  # of the dossier: states change without any change of a file
 
     @property
     def digest(self) -> str:
-        own = (one for one in self.unverified if one in self.text)
-        whole = "\0".join((self.text, *own))
+        whole = "\0".join((self.text, *self.unverified))
         return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

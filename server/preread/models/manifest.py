@@ -33,6 +33,7 @@ class SpanMark(Model):
     twins: int = Field(
         1, description="How many of the copies have the same neighbours in the same definition."
     )
+    is_whole: bool = Field(False, description="Whether the lines are all of the symbol.")
 
 
 class LostFact(Model):
@@ -108,7 +109,9 @@ class Manifest(Model):
         (), description="The other descriptions that the dossier serves, oldest first."
     )
     unverified: tuple[str, ...] = Field(
-        (), description="Texts of people's facts whose sources no longer support them."
+        (),
+        description="Texts of people's facts whose sources no longer support them; with these "
+        "sources if other facts have the same words.",
     )
     sought: dict[str, SpanMark] = Field(
         default_factory=dict,

@@ -121,7 +121,7 @@ def _check_one(services: Services, feature: str) -> CheckReply:
 def _unexplained(unverified: Iterable[Verdict], problems: Iterable[Problem]) -> Iterator[Problem]:
     """The problem of each fact whose sources exist and that quotes nothing they could lack."""
     explained = {(one.path, one.line) for one in problems}
-    message = "its lines are not those that a person wrote it about, and it quotes nothing"
+    message = "its lines are not those that a person wrote it about, and it quotes nothing of them"
     for file, line in ((one.file, one.fact.line) for one in unverified):
         if (file, line) not in explained:
             yield Problem(file, line, "E_SOURCE_CHANGED", message)
