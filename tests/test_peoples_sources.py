@@ -228,3 +228,15 @@ def test_a_check_reports_that_one_of_several_sources_changed(
     (project / "login.py").write_text(LOGIN)
     problems = cli("check", "login", "--json", cwd=project).json["problems"]
     assert "E_SOURCE_CHANGED" not in [one["code"] for one in problems]
+
+
+def test_a_load_says_that_it_undid_a_persons_numbers(project: Path, cli: Cli) -> None:
+    path = project / ".project" / "context" / "login" / "codebase.md"
+    before = path.read_text()
+    assert before.count("`this is no address` :34") == 1
+    path.write_text(before.replace("`this is no address` :34", "`this is no address` :30"))
+    [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+    assert "as before" in warning
+    assert "`this is no address` :30" in warning
+    assert path.read_text() == before
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []

@@ -44,6 +44,7 @@ class Assembled:
     by_hand: tuple[str, ...]  # files that a person edited
     fences: tuple[str, ...]  # ids of the fences that builds wrote
     peoples_fences: dict[str, bool]  # as in the manifest
+    renumbered: tuple[str, ...]  # edits of people that a build undid
     removed_fences: tuple[Problem, ...]  # why others of people are left out
     headings: tuple[str, ...]  # and of the headings
 
@@ -110,6 +111,7 @@ def assemble(
         by_hand=tuple(name for name in theirs.texts if name in texts),
         fences=tuple(sorted(fences.ids_of(checked.drafts) - theirs.ids)),
         peoples_fences=theirs.valid,
+        renumbered=people.renumbered,
         removed_fences=theirs.removed,
         headings=tuple(sorted(_headings_of_builds(plan, texts, headings) - headings_of_people)),
     )

@@ -171,7 +171,13 @@ async def draft_and_publish(
             await anyio.to_thread.run_sync(atomic.remove, staging)
     outcome = outcome.model_copy(update={"fault": made.fault})
     run = recording.record_of(manifest, made.checked, outcome, started)
-    warnings = [*evidence.notes, *outcome.warnings, *returned, *replies.removed(made)]
+    warnings = [
+        *evidence.notes,
+        *outcome.warnings,
+        *returned,
+        *replies.removed(made),
+        *replies.renumbered(made),
+    ]
     return await _recorded(services, plan, made, manifest, run, warnings)
 
 

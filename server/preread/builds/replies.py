@@ -117,6 +117,17 @@ def returned_facts(services: Services, before: Published | None, made: Assembled
     return [f"{facts} back whose lines were deleted, {why}: {shown}. `preread wrong ID` drops one."]
 
 
+def renumbered(made: Assembled) -> Iterator[str]:
+    """Warnings about numbers in builds' facts that people changed, and that are as before again."""
+    for one in made.renumbered[:MAX_LOST]:
+        yield (
+            "Line numbers that a person changed are as before, because only there is what the "
+            f"fact quotes: {one[:MAX_SHOWN]}"
+        )
+    if (more := len(made.renumbered) - MAX_LOST) > 0:
+        yield f"So are those of {counted(more, 'more fact')}."
+
+
 def removed(made: Assembled) -> Iterator[str]:
     """Warnings about what people wrote, and no dossier may contain."""
     for what, problems in (("fact", made.checked.removed), ("code block", made.removed_fences)):

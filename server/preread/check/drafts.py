@@ -75,6 +75,7 @@ class People(NamedTuple):
     facts: dict[fact_text.FactKey, bool]  # whether its sources still exist
     replaced: dict[str, str]  # id or lasting id of a build's fact -> id of a person's version
     sought: dict[str, SpanMark]  # what was at cited lines that are gone, as in `Manifest.sought`
+    renumbered: tuple[str, ...] = ()  # of builds' facts: edits of people that are undone
 
 
 def with_peoples_facts(
@@ -108,7 +109,9 @@ def with_peoples_facts(
     replaced = _replaced(current, followed.new_ids)
     of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
     more = _by_lasting_id(services, current.manifest, replaced | followed.corrected, of_drafts)
-    return tuple(by_name.values()), People(followed.facts, replaced | more, followed.sought)
+    return tuple(by_name.values()), People(
+        followed.facts, replaced | more, followed.sought, tuple(followed.renumbered)
+    )
 
 
 class _PeoplesFacts:
@@ -133,6 +136,7 @@ class _PeoplesFacts:
         self.new_ids: dict[str, str] = {}  # a fact's published id -> its id with current sources
         self.corrected: dict[str, str] = {}  # the same, of facts that a build had written
         self.sought: dict[str, SpanMark] = {}
+        self.renumbered: list[str] = []
 
     def missing_from(self, draft: Draft, published_text: str) -> Iterator[Section]:
         """The sections of a published file, with only those facts of people that a draft lacks."""
@@ -149,9 +153,12 @@ class _PeoplesFacts:
                 or fact_text.fact_key(draft.name, fact) in self.merged.of_people
             ]
             current = [self._current(draft.name, section, fact) for fact in facts]
-            items = [
-                fact for fact in current if fact_text.fact_key(draft.name, fact) not in drafted
-            ]
+            items = []
+            for old, fact in zip(facts, current, strict=True):
+                if fact_text.fact_key(draft.name, fact) not in drafted:
+                    items.append(fact)
+                elif fact != old and self._is_new(draft.name, old):
+                    self.renumbered.append(f"{draft.name}: {fact_text.with_sources(old)}")
             if items:
                 yield replace(section, items=tuple(items))
 
