@@ -40,6 +40,7 @@ class Assembled:
     spans: dict[str, str]  # digests of the cited lines
     marks: dict[str, SpanMark]
     replaced: dict[str, str]  # ids of facts -> ids of a person's versions of them
+    order: tuple[str, ...]  # if there are such versions: each file's name and the ids of its facts
     sought: dict[str, SpanMark]  # the content of the lines that unverified facts, or fences, cited
     by_hand: tuple[str, ...]  # files that a person edited
     fences: tuple[str, ...]  # ids of the fences that builds wrote
@@ -107,6 +108,7 @@ def assemble(
         spans=checked.spans | theirs.spans,
         marks=_marks(services, chosen, own_facts, checked, theirs.spans),
         replaced=people.replaced,
+        order=tuple(check.reading_order(plan.request.feature, texts) if people.replaced else ()),
         sought=_still_unverified(people.sought, checked) | theirs.sought,
         by_hand=tuple(name for name in theirs.texts if name in texts),
         fences=tuple(sorted(fences.ids_of(checked.drafts) - theirs.ids)),

@@ -51,6 +51,7 @@ def make_manifest(
         wordings=_wordings(plan, made),
         thin=evidence.thin,
         replaced=made.replaced,
+        order=made.order,
         sought=made.sought,
         by_hand=made.by_hand,
         lost=_lost(plan, made),

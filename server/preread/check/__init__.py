@@ -4,6 +4,7 @@ from preread.check.check import check, check_published, check_unbudgeted
 from preread.check.checker import CONFIDENCE
 from preread.check.drafts import People, read_staged, with_peoples_facts
 from preread.check.lookups import only_said
+from preread.check.peoples_versions import reading_order
 
 __all__ = [
     "CONFIDENCE",
@@ -13,5 +14,6 @@ __all__ = [
     "check_unbudgeted",
     "only_said",
     "read_staged",
+    "reading_order",
     "with_peoples_facts",
 ]

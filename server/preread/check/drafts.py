@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from preread.check import peoples_versions
 from preread.check.lookups import Answers, Lookups
 from preread.check.where_written import WhereWritten
 from preread.dossier import (
     anchors,
-    fact_history,
     fact_text,
     markdown,
     merged_sides,
@@ -24,11 +24,10 @@ from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
 from preread.dossier.sources import Ref, Span
-from preread.layout import BY_NAME, FILES
+from preread.layout import BY_NAME
 from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
 from preread.services import Services
 
-FILE_ORDER = {row.name: number for number, row in enumerate(FILES)}
 MAX_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
 MAX_PROBLEMS = 100  # reported per file, and at most this many unexpected files
 
@@ -106,9 +105,11 @@ def with_peoples_facts(
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
-    replaced = _replaced(current, followed.new_ids)
+    replaced = peoples_versions.replaced(services, current, followed.new_ids)
     of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
-    more = _by_lasting_id(services, current.manifest, replaced | followed.corrected, of_drafts)
+    more = peoples_versions.by_lasting_id(
+        services, current.manifest, replaced | followed.corrected, of_drafts
+    )
     return tuple(by_name.values()), People(
         followed.facts, replaced | more, followed.sought, tuple(followed.renumbered)
     )
@@ -280,53 +281,6 @@ class _PeoplesFacts:
         now = self.relocator.in_place_of(ref, mark) if mark is not None else None
         quotes = fact_text.quotes(fact.text)
         return now if now and any(self._says(str(now), [quote]) for quote in quotes) else None
-
-
-def _by_lasting_id(
-    services: Services, manifest: Manifest, replaced: Mapping[str, str], drafts: Iterable[Draft]
-) -> dict[str, str]:
-    """`replaced` by lasting ids, because the build may find the same facts with other numbers.
-
-    The text of a fact that was just replaced is in the new drafts, or else in the history.
-    """
-    texts = {
-        fact_text.fact_id(draft.name, fact.text): (draft.name, fact.text, fact.sources)
-        for draft, _, fact in (markdown.all_facts(drafts) if replaced else ())
-    }
-    if replaced.keys() - manifest.replaced.keys() - texts.keys():
-        past = fact_history.events(services.layout, manifest.feature)
-        texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.all_facts(past)}
-    return {fact_text.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
-
-
-def _replaced(current: Published, new_ids: Mapping[str, str]) -> dict[str, str]:
-    """The build's facts that people replaced: a person's fact is where the build's fact was."""
-    manifest = current.manifest or Manifest(feature="")
-    found = {id_: new_ids[by] for id_, by in manifest.replaced.items() if by in new_ids}
-    shown = [
-        fact_text.fact_id(name, fact.text)
-        for name, text in sorted(current.texts.items(), key=lambda pair: FILE_ORDER[pair[0]])
-        for fact in markdown.parse(name, manifest.feature, text)[0].facts
-    ]
-    gone = _by_gap(manifest.facts, set(shown))
-    edits = _by_gap(shown, {*manifest.facts})
-    for gap, ids in gone.items():
-        theirs = [new_ids[id_] for id_ in edits.get(gap, []) if id_ in new_ids]
-        if theirs:
-            found |= {id_: theirs[min(i, len(theirs) - 1)] for i, id_ in enumerate(ids)}
-    return found
-
-
-def _by_gap(ids: Iterable[str], fixed: Collection[str]) -> dict[str, list[str]]:
-    """The ids that are not `fixed`, in order, grouped by the nearest fixed id before them."""
-    gaps: dict[str, list[str]] = {}
-    before = ""
-    for id_ in ids:
-        if id_ in fixed:
-            before = id_
-        else:
-            gaps.setdefault(before, []).append(id_)
-    return gaps
 
 
 def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) -> Draft:

@@ -99,6 +99,11 @@ class Manifest(Model):
         description="Ids of a build's facts (also their lasting ids, without numbers) -> ids of "
         "people's versions of them, which count instead.",
     )
+    order: tuple[str, ...] = Field(
+        (),
+        description="If there are such versions: the names of all files, each followed by the ids "
+        "of its facts. It shows which version a person reworded.",
+    )
     by_hand: tuple[str, ...] = Field(
         (), description="Files that people edited: their order and other lines stay."
     )

@@ -1,0 +1,231 @@
+"""A person's version of a build's fact counts instead of it, however often it is reworded."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from _processes import LOGIN
+from conftest import Cli, git
+from test_hand_edits import file_of, project, share, without_database  # noqa: F401 - a fixture
+
+BUILT = "- `ATTEMPTS = 5` "
+LIMITS = ("- `ATTEMPTS = 5` ", "- `LOCKED_FOR_S = 900.0` ")
+ANN = "- Ann says never to raise `ATTEMPTS = 5` "
+SIMILAR = "- Ann says never ever to raise `ATTEMPTS = 5` "
+SHORT = "- five: `ATTEMPTS = 5` "
+VERSIONS = (ANN, SIMILAR, SHORT, "- what Ann and Bob agreed on in spring is `ATTEMPTS = 5` ")
+
+
+def reword(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(f"\n{old}") == 1
+    path.write_text(text.replace(f"\n{old}", f"\n{new}"))
+
+
+def beginning(path: Path, *starts: str) -> list[str]:
+    """How the lines with the limit begin."""
+    lines = path.read_text().split("\n")
+    known = (*starts, *LIMITS)
+    return [next((one for one in known if line.startswith(one)), line) for line in lines
+            if "`ATTEMPTS = 5`" in line]  # fmt: skip
+
+
+def nothing(_code: Path) -> None:
+    """The code stays as it is."""
+
+
+def a_line_above(code: Path) -> None:
+    code.write_text(f"#\n{code.read_text()}")
+
+
+@pytest.fixture
+def path(project: Path, cli: Cli) -> Path:  # noqa: F811
+    """The file in which a person has replaced a build's fact."""
+    found = file_of(project)
+    reword(found, BUILT, ANN)
+    cli("load", "login", cwd=project)
+    assert beginning(found, ANN) == [ANN]
+    return found
+
+
+@pytest.mark.parametrize("arguments", [(), ("--force",)], ids=["load", "force"])
+@pytest.mark.parametrize("change", [nothing, a_line_above])
+def test_a_version_that_is_reworded_again_and_again_stays_the_only_one(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+    arguments: tuple[str, ...],
+    change: Callable[[Path], None],
+) -> None:
+    for old, new in pairwise(VERSIONS):
+        reword(path, old, new)
+        change(project / "login.py")
+        for _ in range(2):
+            reply = cli("load", "login", "--json", *arguments, cwd=project).json
+            assert reply["warnings"] == []
+            assert beginning(path, new) == [new]
+        change(project / "login.py")
+        cli("load", "login", *arguments, cwd=project)
+        assert beginning(path, new) == [new]
+
+
+def test_a_deleted_version_lets_the_builds_fact_return(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    reword(path, ANN, SHORT)
+    cli("load", "login", cwd=project)
+    lines = [one for one in path.read_text().split("\n") if not one.startswith(SHORT)]
+    path.write_text("\n".join(lines))
+    for arguments in (("--force",), ()):
+        cli("load", "login", *arguments, cwd=project)
+        assert beginning(path) == [BUILT]
+
+
+def test_a_version_that_is_reworded_to_what_the_build_says_is_the_builds_fact(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    reword(path, ANN, BUILT)
+    for arguments in ((), ("--force",), ()):
+        cli("load", "login", *arguments, cwd=project)
+        assert beginning(path) == [BUILT]
+
+
+def test_another_fact_that_is_written_above_a_reworded_version(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    more = "- Bob keeps `LOCKED_FOR_S = 900.0` (login.py:4)"
+    reword(path, ANN, f"{more}\n{SIMILAR}")
+    cli("load", "login", cwd=project)
+    assert beginning(path, SIMILAR) == [SIMILAR]
+    path.write_text(path.read_text().replace(f"{more}\n", ""))
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        assert beginning(path, SIMILAR) == [SIMILAR], "the other fact had replaced nothing"
+
+
+def test_versions_of_neighbours_that_are_reworded_together(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    names = ("- `login_again`", "- `login_reset`")
+    for old, new in (("- ", "- Bob: "), ("- Bob: ", "- that is, ")):
+        for name in names:
+            reword(path, name.replace("- ", old), name.replace("- ", new))
+        cli("load", "login", cwd=project)
+    for change in (a_line_above, nothing):
+        change(project / "login.py")
+        cli("load", "login", "--force", cwd=project)
+        lines = path.read_text().split("\n")
+        assert [one[:25] for one in lines if "(token)" in one or "(mail)" in one] == [
+            "- that is, `login_again` ",
+            "- that is, `login_reset` ",
+        ]
+    kept = [one for one in lines if not one.startswith("- that is, `login_reset`")]
+    path.write_text("\n".join(kept))
+    cli("load", "login", "--force", cwd=project)
+    lines = path.read_text().split("\n")
+    assert sorted(one[:25] for one in lines if "(token)" in one or "(mail)" in one) == [
+        "- `login_reset` (mail) → ",
+        "- that is, `login_again` ",
+    ]
+
+
+def test_a_version_that_is_moved_to_another_section_in_similar_words(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    [line] = [one for one in path.read_text().split("\n") if one.startswith(ANN)]
+    moved = line.replace(ANN, SIMILAR)
+    path.write_text(path.read_text().replace(f"{line}\n", "") + f"\n## Ours\n{moved}\n")
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        assert beginning(path, SIMILAR) == [SIMILAR]
+
+
+def test_a_version_that_was_invalid_for_a_while_counts_again_once_it_is_corrected(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    wrong = "- Ann says six: `ATTEMPTS = 6` "
+    reword(path, ANN, wrong)
+    warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+    assert any("do not say it" in one for one in warnings)
+    assert beginning(path) == [BUILT]
+    reword(path, wrong, SHORT)
+    for arguments in ((), ("--force",)):
+        assert cli("load", "login", "--json", *arguments, cwd=project).json["warnings"] == []
+        assert beginning(path, SHORT) == [SHORT]
+
+
+def test_a_version_is_reworded_in_another_clone(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+    tmp_path: Path,
+) -> None:
+    share(project)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(project), str(clone))
+    theirs = file_of(clone)
+    reword(theirs, ANN, VERSIONS[-1])
+    git(clone, "commit", "-qam", "reworded")
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=clone)
+        assert beginning(theirs, VERSIONS[-1]) == [VERSIONS[-1]]
+
+
+def test_a_version_that_one_branch_rewords_while_the_other_changes_the_code(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    share(project)
+    git(project, "checkout", "-q", "-b", "alice")
+    reword(path, ANN, SHORT)
+    cli("load", "login", cwd=project)
+    git(project, "commit", "-qam", "alice")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    a_line_above(project / "login.py")
+    cli("load", "login", cwd=project)
+    git(project, "commit", "-qam", "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        assert beginning(path, SHORT) == [SHORT]
+
+
+def test_sources_that_a_person_corrected_and_words_that_they_changed_later(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    found = file_of(project)
+    reword(found, "- `login_again` (token) → `login` :28 (:26-28)", "- `login_again` (token) → `login` :28 (:26-27)")  # fmt: skip
+    cli("load", "login", cwd=project)
+    reword(found, "- `login_again` (token) → `login` :28", "- again: `login_again` (token) → `login` :28")  # fmt: skip
+    for text in (LOGIN, f"#\n{LOGIN}"):
+        (project / "login.py").write_text(text)
+        for arguments in ((), ("--force",)):
+            cli("load", "login", *arguments, cwd=project)
+            assert found.read_text().count("`login_again` (token)") == 1
+
+
+def test_a_version_is_reworded_after_the_database_was_lost(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    path: Path,
+) -> None:
+    without_database(project)
+    reword(path, ANN, VERSIONS[-1])
+    cli("load", "login", cwd=project)
+    assert beginning(path, VERSIONS[-1]) == [VERSIONS[-1]]
