@@ -1,5 +1,6 @@
 """What is known of how facts came about and changed, and what a change of the code touches."""
 
+import json
 import time
 from pathlib import Path
 
@@ -281,6 +282,83 @@ def test_a_function_in_another_file_has_moved_and_a_renamed_test_is_gone(
     assert how("the file") == "gone"
     (root / "tests" / "test_tokens.py").write_text("def test_token():\n    assert True\n")
     assert (how("by test"), how("the file")) == ("moved", "moved")
+
+
+TWICE = "def opened():\n    return None\n\n\ndef closed():\n    return None\n"
+
+
+def how_of(cli: Cli, root: Path, *arguments: str) -> dict[str, str]:
+    """What the change does to each fact about `src/twice.py`, by its text without the line."""
+    facts = cli("impact", *arguments, "--json", cwd=root).json["facts"]
+    return {one["text"]: one["how"] for one in facts if "src/twice.py" in one["source"]}
+
+
+@pytest.fixture
+def twice(cli: Cli, root: Path) -> Path:
+    """A file with equal lines that a dossier cites without marks, as a build's facts do."""
+    path = root / "src" / "twice.py"
+    path.write_text(TWICE)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "equal lines")
+    ours = "".join(f"- line {n} (src/twice.py:{n})\n" for n in (1, 2, 5, 6))
+    dossier = Layout(root).dossier("login")
+    with (dossier / "patterns.md").open("a") as file:
+        file.write(f"\n## Ours\n{ours}- all of it (src/twice.py:5-6)\n")
+    assert cli("load", "login", cwd=root).status == 0
+    manifest = json.loads((dossier / "manifest.json").read_text())
+    assert {one for one in manifest["spans"] if "twice" in one} >= {"src/twice.py:2"}
+    manifest["marks"] = {}
+    (dossier / "manifest.json").write_text(json.dumps(manifest))
+    return path
+
+
+@pytest.mark.parametrize("arguments", [(), ("src/twice.py",)])
+def test_equal_lines_that_only_moved_have_not_changed(
+    cli: Cli, root: Path, twice: Path, arguments: tuple[str, ...]
+) -> None:
+    twice.write_text(f"import os\n\n\n{TWICE}")
+    assert {*how_of(cli, root, *arguments).values()} == {"moved"}
+    twice.write_text(TWICE.replace("def closed", "import os\n\n\ndef closed"))
+    found = how_of(cli, root, *arguments)
+    assert [found[f"line {n}"] for n in (1, 2, 5, 6)] == ["cites", "cites", "moved", "moved"]
+    assert found["all of it"] == "moved"
+    twice.write_text(f"def more():\n    return None\n\n\n{TWICE}")  # line 2 says the same
+    assert {*how_of(cli, root, *arguments).values()} == {"moved"}
+
+
+def test_lines_that_were_deleted_are_gone_and_their_twins_are_not(
+    cli: Cli, root: Path, twice: Path
+) -> None:
+    twice.write_text("def opened():\n    return None\n")
+    found = how_of(cli, root)
+    assert [found[f"line {n}"] for n in (1, 5, 6)] == ["cites", "gone", "gone"]
+    assert found["all of it"] == "gone"
+    twice.write_text(TWICE.replace("def opened():\n    return None\n\n\n", ""))
+    found = how_of(cli, root)
+    assert [found[f"line {n}"] for n in (1, 2, 5, 6)] == ["gone", "gone", "moved", "moved"]
+    twice.write_text(TWICE.replace("closed():\n    return None", "closed():\n    return 1"))
+    found = how_of(cli, root)
+    assert [found[f"line {n}"] for n in (5, 6)] == ["cites", "changed"]
+    assert found["all of it"] == "changed"
+    twice.write_text(TWICE.replace("def closed():\n", ""))
+    found = how_of(cli, root)
+    assert (found["line 5"], found["all of it"]) == ("gone", "changed")
+
+
+def test_what_was_committed_since_the_dossier_is_seen_as_well(
+    cli: Cli, root: Path, twice: Path
+) -> None:
+    before = git(root, "rev-parse", "HEAD").strip()
+    twice.write_text(f"import os\n\n\n{TWICE}")
+    git(root, "commit", "-qam", "moved")
+    for against in (("src/twice.py",), ("--against", before), ("--against", f"{before}..HEAD")):
+        assert {*how_of(cli, root, *against).values()} == {"moved"}
+
+
+def test_equal_lines_of_a_renamed_file_have_moved(cli: Cli, root: Path, twice: Path) -> None:
+    git(root, "mv", "src/twice.py", "src/two.py")
+    (root / "src" / "two.py").write_text(f"import os\n\n\n{TWICE}")
+    assert {*how_of(cli, root).values()} == {"moved"}
 
 
 def test_a_path_is_understood_however_it_is_written(cli: Cli, root: Path) -> None:

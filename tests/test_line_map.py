@@ -47,6 +47,15 @@ def test_each_line_is_mapped_or_changed(root: Path, text: str, places: list[int 
     assert found.is_changed(1, 10) == (places not in ([*range(1, 11)], [*range(2, 12)]))
 
 
+def test_removed_lines_and_new_ones(root: Path) -> None:
+    (root / "a.txt").write_text(TEN.replace("line 2\nline 3\n", "").replace("line 7", "seven"))
+    found = the_map(root)
+    assert found is not None
+    assert found.is_removed(2, 3)
+    assert not any(found.is_removed(*lines) for lines in ((1, 2), (3, 4), (7, 7), (8, 8)))
+    assert [number for number in range(1, 9) if found.is_new(number)] == [5]
+
+
 def test_a_renamed_file_has_a_map_and_one_without_a_new_name_has_none(root: Path) -> None:
     git(root, "mv", "a.txt", "b.txt")
     (root / "b.txt").write_text(f"new\n{TEN}")

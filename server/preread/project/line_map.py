@@ -48,6 +48,18 @@ class LineMap:
         now = [self.line(number) for number in range(start, end + 1)]
         return None in now or now != list(range(now[0] or 0, (now[0] or 0) + len(now)))
 
+    def is_removed(self, start: int, end: int) -> bool:
+        """Whether all lines of a range were removed, and nothing was written in their place."""
+        removed = [hunk for hunk in self._hunks if not hunk.new_count]
+        return all(
+            any(hunk.old <= number < hunk.old + hunk.old_count for hunk in removed)
+            for number in range(start, end + 1)
+        )
+
+    def is_new(self, number: int) -> bool:
+        """Whether a line, by its new number, was added or changed."""
+        return any(hunk.new <= number < hunk.new + hunk.new_count for hunk in self._hunks)
+
 
 def since(tree: Tree, commit: str, path: str, now: str) -> LineMap | None:
     """The map from a commit's version of a file to the work tree's, which is at `now`.

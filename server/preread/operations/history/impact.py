@@ -3,17 +3,18 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from preread.dossier import fact_text, published, relocation, sources
+from preread.dossier import fact_text, published, sources
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import PrereadError, Unreadable
 from preread.infra.subprocesses import Done
 from preread.models import Manifest, Model
 from preread.operations import published_dossier
+from preread.operations.history.lines_since import LinesSince
 from preread.operations.registry import Operation, RequestModel, threaded
 from preread.project import git, line_map
 from preread.project.globs import glob_pattern
@@ -70,7 +71,7 @@ def _impact(services: Services, request: ImpactRequest) -> ImpactReply:
     found = [
         one
         for feature in published.features(services.layout)
-        for one in _of(services, feature, changed)
+        for one in _of(services, feature, changed, request.against or "HEAD")
     ]
     return ImpactReply(
         paths=tuple(changed),
@@ -169,13 +170,27 @@ def _name(line: bytes) -> str:
     return "" if text == "/dev/null" else text[2:]
 
 
-def _of(services: Services, feature: str, changed: dict[str, Ranges]) -> Iterator[TouchedFact]:
+class _Change(NamedTuple):
+    """What the facts of one dossier are compared with."""
+
+    services: Services
+    manifest: Manifest
+    relocator: Relocator
+    since: LinesSince
+    changed: dict[str, Ranges]
+
+
+def _of(
+    services: Services, feature: str, changed: dict[str, Ranges], revision: str
+) -> Iterator[TouchedFact]:
     found = published_dossier.find(services, feature)
-    relocator = relocation.Relocator(services.tree)
+    relocator, spans = Relocator(services.tree), found.manifest.spans
+    since = LinesSince(services.tree, relocator, spans, revision)
+    change = _Change(services, found.manifest, relocator, since, changed)
     how = {
         source: touched
-        for source, digest in found.manifest.spans.items()
-        if (touched := _touched(services, relocator, found.manifest, source, digest, changed))
+        for source, digest in spans.items()
+        if (touched := _touched(change, source, digest))
     }
     for name, fact in found.facts():
         touched_sources = [source for source in fact.sources if source in how]
@@ -187,34 +202,41 @@ def _of(services: Services, feature: str, changed: dict[str, Ranges]) -> Iterato
             )
 
 
-def _touched(
-    services: Services,
-    relocator: Relocator,
-    manifest: Manifest,
-    source: str,
-    digest: str,
-    changed: dict[str, Ranges],
-) -> How | None:
+def _touched(change: _Change, source: str, digest: str) -> How | None:
     """What the change does to a source; None if it does not affect it."""
-    services.progress.check()
+    change.services.progress.check()
     ref = sources.parse(source)
-    if ref is None or not (paths := _paths(ref, changed)):
+    if ref is None or not (paths := _paths(ref, change.changed)):
         return None
     if ref.kind != "lines":
-        return _touched_as_a_whole(services, relocator, ref, digest)
-    mark = manifest.marks.get(source)
+        return _touched_as_a_whole(change.services, change.relocator, ref, digest)
+    mark = change.manifest.marks.get(source)
+    now: Ref | How | None = None
     if mark is None:
-        now = _equal_lines(relocator, ref, digest, changed)
+        now = _without_mark(change, ref, digest)
     else:
-        now = relocator.relocate(ref, digest, mark)
+        now = change.relocator.relocate(ref, digest, mark)
     if now is None:
-        is_there = relocator.has_symbol(ref.path, mark)
-        return "changed" if is_there else "gone"
+        return "changed" if change.relocator.has_symbol(ref.path, mark) else "gone"
+    if not isinstance(now, Ref):
+        return now
     if now != ref:
         return "moved"
-    ranges = changed[paths[0]]
+    ranges = change.changed[paths[0]]
     is_inside = ranges is not None and any(a <= ref.end and ref.start <= b for a, b in ranges)
     return "in the change" if is_inside else "cites"
+
+
+def _without_mark(change: _Change, ref: Ref, digest: str) -> Ref | How | None:
+    """Where lines without a mark are now, or what has become of them; None if it is not known.
+
+    Git knows which of several equal lines they are, but not that lines moved within a file.
+    """
+    found = change.since.find(ref)
+    if isinstance(found, Ref):
+        return found
+    now = _equal_lines(change.relocator, ref, digest, change.changed)
+    return now if now is not None and change.since.has_moved(ref, now) else found
 
 
 def _touched_as_a_whole(services: Services, relocator: Relocator, ref: Ref, digest: str) -> How:
