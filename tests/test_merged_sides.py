@@ -1,11 +1,13 @@
 """What one side of a merge took out of a dossier stays out, though git's union brings it back."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from _processes import LOGIN
 from conftest import Cli, git
+from preread.dossier import markdown
 from test_hand_edits import facts_by_author, file_of, project, share  # noqa: F401 - a fixture
 
 MINE = (
@@ -201,3 +203,97 @@ def test_equal_words_about_other_lines_stay_after_a_merge(project: Path, cli: Cl
         assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
         assert mine.replace(":3)", ":4)").replace(":18", ":19") in path.read_text()
         assert path.read_text().count("on purpose") == 2
+
+
+@pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "not committed"])
+@pytest.mark.parametrize(("first", "second"), [("alice", "bob"), ("bob", "alice")])
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "- Ann: both are limits (login.py:3, login.py:4)\n",
+        "- Ann: see `ATTEMPTS` login.py:3, `LOCKED_FOR_S` :4\n",
+        "- Ann: around it (login.py:1, login.py:3, login.py:4, login.py:7)\n",
+    ],
+)
+def test_a_fact_about_neighbouring_lines_that_one_side_rewords_while_the_other_moves_them(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    fact: str,
+    first: str,
+    second: str,
+    is_committed: bool,
+) -> None:
+    path = file_of(project)
+    path.write_text(f"{path.read_text()}\n## Mine\n{fact}")
+    cli("load", "login", cwd=project)
+    share(project)
+    git(project, "branch", "begin")
+    for branch in (first, second):
+        git(project, "checkout", "-q", "-b", branch, "begin")
+        if branch == "alice":
+            edit(path, ("- Ann: ", "- Alice: "))
+        else:
+            (project / "login.py").write_text("#\n" + LOGIN)
+        load_and_commit(project, cli, branch)
+    git(project, "merge", "-q", *(("-m", "merge") if is_committed else ("--no-commit",)), first)
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        [found] = [one for one in path.read_text().split("\n") if "- Alice: " in one]
+        lines = [int(one) for one in re.findall(r":(\d+)", fact)]
+        assert [int(one) for one in re.findall(r":(\d+)", found)] == [one + 1 for one in lines]
+
+
+def test_a_fact_about_neighbouring_lines_with_a_new_line_between_them(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    path.write_text(f"{path.read_text()}\n## Mine\n- Ann: both (login.py:3, login.py:4)\n")
+    cli("load", "login", cwd=project)
+    share(project)
+    git(project, "checkout", "-q", "-b", "alice")
+    (project / "login.py").write_text(LOGIN.replace("LOCKED", "MORE = 1\nLOCKED", 1))
+    load_and_commit(project, cli, "alice")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    edit(path, ("- Ann: both", "- Bob: both"))
+    cli("load", "login", cwd=project)
+    (project / "login.py").write_text("#\n" + LOGIN)
+    load_and_commit(project, cli, "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    found = [one for one in path.read_text().split("\n") if ": both (" in one]
+    assert found == ["- Bob: both (login.py:4, login.py:6)"]
+
+
+def test_a_fact_that_git_puts_below_the_heading_of_another_file(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    (project / "other.py").write_text('"""Log in by mail."""\n\n\ndef login_by_mail():\n    pass\n')
+    git(project, "add", "other.py")
+    git(project, "commit", "-qm", "other")
+    cli("load", "login", "--force", cwd=project)
+    path, other = file_of(project), "## other.py\n"
+    equal = "- same words (:1)\n"
+    edit(path, ("## login.py\n", f"## login.py\n- headers need no body (:13-14)\n{equal}"))
+    edit(path, (other, f"{other}- same words (:4-5)\n"))
+    cli("load", "login", cwd=project)
+    shared_on_a_branch(project)
+    edit(path, ("- headers need no body", "- headers need no body, said Bob"))
+    (project / "other.py").write_text("#\n" + (project / "other.py").read_text())
+    load_and_commit(project, cli, "bob")
+    git(project, "checkout", "-q", "-b", "ann", "HEAD~1")
+    (project / "login.py").write_text("#\n" + LOGIN)
+    edit(path, (other, f"{other}- Ann adds (:4)\n"))
+    load_and_commit(project, cli, "ann")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    cli("load", "login", cwd=project)
+    people = facts_by_author(cli, project)["person"]
+    facts = markdown.parse("codebase.md", "login", path.read_text())[0].facts
+    cited = {(one.text, *one.sources) for one in facts if one.text in people}
+    assert cited == {
+        ("headers need no body, said Bob", "login.py:14-15"),
+        ("same words", "login.py:2"),
+        ("same words", "other.py:5-6"),
+        ("Ann adds", "other.py:5"),
+    }

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,7 +106,8 @@ def with_peoples_facts(
         draft = by_name.get(name, Draft(name, feature))
         if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
-    replaced = peoples_versions.replaced(services, current, followed.new_ids)
+    of_sides = [one.manifest for one in followed.sides if one.manifest is not None]
+    replaced = peoples_versions.replaced(services, current, of_sides, followed.new_ids)
     of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
     more = peoples_versions.by_lasting_id(
         services, current.manifest, replaced | followed.corrected, of_drafts
@@ -129,6 +131,8 @@ class _PeoplesFacts:
         manifest = current.manifest or Manifest(feature="")
         self.manifest, self.found, self.edited = manifest, found, current.edited
         self.merged = merged
+        self.sides = merged.sides if current.is_merged else []
+        self.changes_of_side = cache(lambda i: self._changes_of_side(services, i))
         self.relocator = Relocator(services.tree)
         answers = Answers(())
         self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
@@ -198,8 +202,10 @@ class _PeoplesFacts:
         Each step looks only for what the ones before it have not found.
         """
         is_new = self._is_new(name, fact)
-        marks, found = self._tracked(name, fact, is_new=is_new)
-        found |= self._found_by_commits(name, fact, {} if is_new else marks | self.manifest.spans)
+        seen = self._seen_by_side(name, fact)
+        marks, found = seen or self._tracked(name, fact, is_new=is_new)
+        known = fact.sources if seen else {} if is_new else marks | self.manifest.spans
+        found |= self._found_by_commits(name, fact, known)
         found = self._found_by_digest(fact, found, marks)
         lost = [source for source in fact.sources if source in found.lost]
         if lost:
@@ -210,6 +216,21 @@ class _PeoplesFacts:
         """Whether a person wrote the fact, or corrected its sources, since the last publish."""
         is_edited = name in self.edited and self.manifest.files.get(name) != ""  # merged
         return is_edited and self.where_written.is_new(name, fact)
+
+    def _seen_by_side(
+        self, name: str, fact: Fact
+    ) -> tuple[dict[str, SpanMark], SourceChanges] | None:
+        """Like `_tracked`, by the manifest of a side of a merge that has the fact; None without."""
+        key = fact_text.fact_key(name, fact)
+        for number, side in enumerate(self.sides):
+            manifest = side.manifest
+            if manifest and key in side.facts and manifest.spans.keys() >= {*fact.sources}:
+                return manifest.marks, self.changes_of_side(number)
+        return None
+
+    def _changes_of_side(self, services: Services, number: int) -> SourceChanges:
+        manifest = self.sides[number].manifest
+        return source_tracking.follow(services, manifest) if manifest else SourceChanges()
 
     def _tracked(
         self, name: str, fact: Fact, *, is_new: bool
@@ -291,12 +312,13 @@ def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) 
     """
     draft = markdown.parse(name, manifest.feature, text)[0]
     theirs: dict[str, dict[fact_text.FactKey, Fact]] = {}  # by their words
-    for fact in draft.facts:
+    for _, section, written in markdown.all_facts([draft]):
+        fact = _as_on_its_side(name, section, written, merged)
         key = fact_text.fact_key(name, fact)
         if key in merged.of_people or not published.is_built(manifest, name, fact):
             theirs.setdefault(key[0], {})[key] = fact
     chosen = {
-        fact.line
+        fact.line: fact
         for id_, same in theirs.items()
         if id_ not in merged.taken_out
         for fact in (
@@ -306,10 +328,31 @@ def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) 
         )
     }
     sections = [
-        replace(section, items=tuple(fact for fact in section.facts if fact.line in chosen))
+        replace(
+            section, items=tuple(chosen[one.line] for one in section.facts if one.line in chosen)
+        )
         for section in draft.sections
     ]
     return replace(draft, sections=tuple(sections))
+
+
+def _as_on_its_side(name: str, section: Section, fact: Fact, merged: Sides) -> Fact:
+    """The fact with the sources that it has on a side of a merge.
+
+    Git's union can put a line below the heading of another file, to which its short sources then
+    belong. Names with lines inside a fact's text are left as they are.
+    """
+    key = fact_text.fact_key(name, fact)
+    if any(key in side.facts for side in merged.sides) or anchors.of_fact(fact, section.source):
+        return fact
+    lines = [source.rpartition(":")[2] for source in fact.sources]
+    found = {
+        one.sources
+        for side in merged.sides
+        for (id_, _), one in side.facts.items()
+        if id_ == key[0] and [source.rpartition(":")[2] for source in one.sources] == lines
+    }
+    return replace(fact, sources=found.pop()) if len(found) == 1 else fact
 
 
 def _of_one_side(
@@ -320,5 +363,5 @@ def _of_one_side(
     That is the one that has more of them, or else the one whose sources the manifest knows.
     """
     known = sorted(same.items(), key=lambda one: manifest.spans.keys() >= one[0][1])
-    sides = [[fact for key, fact in known if key in side] for side in merged.keys]
+    sides = [[fact for key, fact in known if key in side.facts] for side in merged.sides]
     return max(sides, key=len, default=[]) if any(len(one) > 1 for one in sides) else [known[-1][1]]

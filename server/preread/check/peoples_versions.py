@@ -9,10 +9,16 @@ from preread.models import Draft, Manifest
 from preread.services import Services
 
 
-def replaced(services: Services, current: Published, new_ids: Mapping[str, str]) -> dict[str, str]:
+def replaced(
+    services: Services,
+    current: Published,
+    of_sides: Iterable[Manifest],
+    new_ids: Mapping[str, str],
+) -> dict[str, str]:
     """Ids and lasting ids of builds' facts -> ids of the people's facts that replaced them.
 
     A person's fact is where the build's fact was, or is a later version of such a fact.
+    `of_sides`: the manifests that git merged, which may name different versions.
     `new_ids`: id of each published fact of a person -> its id with current sources.
     """
     manifest = current.manifest or Manifest(feature="")
@@ -20,7 +26,8 @@ def replaced(services: Services, current: Published, new_ids: Mapping[str, str])
     later = _later_versions(services, current, order, new_ids)
     found = {
         id_: new_ids[now]
-        for id_, by in manifest.replaced.items()
+        for one in (*of_sides, manifest)
+        for id_, by in one.replaced.items()
         if (now := later.get(by, by)) in new_ids and new_ids[now] != id_
     }
     shown = [id_ for id_ in order if id_ not in BY_NAME]

@@ -2,7 +2,8 @@
 
 Git knows what both sides had, and what they had in common before: a fact of that common version
 which a side no longer has was deleted, reworded or refreshed there. The manifest of a side says
-which of its facts are people's. Nothing is known if git does not say which versions were merged.
+which of its facts are people's, and what was at the lines that they cite; on the other side,
+something else may be there. Nothing is known if git does not say which versions were merged.
 """
 
 import re
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from preread.dossier import fact_text, markdown, published
 from preread.infra.reading import plain_bytes
 from preread.layout import FILES, MANIFEST
+from preread.models import Fact, Manifest
 from preread.project.tree import Tree
 from preread.services import Services
 
@@ -22,12 +24,21 @@ FINISHED = re.compile(r"(?:rebase|pull)\b.* \(finish\): ")
 INDEX = ""  # as in `git show :path`
 
 
+class Side(NamedTuple):
+    """The facts of one version, and what its last build knew."""
+
+    words: dict[str, str]  # id -> what identifies its words without the lines they name
+    facts: dict[fact_text.FactKey, Fact]
+    of_people: set[fact_text.FactKey]  # those of the keys that are people's, if that is known
+    manifest: Manifest | None  # None if git merged it, too
+
+
 class Sides(NamedTuple):
     """What the sides of a merge did."""
 
     taken_out: set[str]  # ids of facts
     of_people: set[fact_text.FactKey]
-    keys: list[set[fact_text.FactKey]]  # of all facts of each side
+    sides: list[Side]
 
 
 class _Merge(NamedTuple):
@@ -36,14 +47,6 @@ class _Merge(NamedTuple):
     ours: str
     theirs: str
     result: str
-
-
-class _Version(NamedTuple):
-    """The facts of one version."""
-
-    words: dict[str, str]  # id -> what identifies its words without the lines they name
-    keys: set[fact_text.FactKey]
-    of_people: set[fact_text.FactKey]  # those of the keys that are people's, if that is known
 
 
 def merged(services: Services, feature: str) -> Sides:
@@ -61,11 +64,11 @@ def merged(services: Services, feature: str) -> Sides:
             before, ours, theirs, result = versions
             found.taken_out.update(_gone(before, ours, theirs) & result.words.keys())
             found.of_people.update(ours.of_people | theirs.of_people)
-            found.keys.extend((ours.keys, theirs.keys))
+            found.sides.extend((ours, theirs))
     return found
 
 
-def _gone(before: _Version, ours: _Version, theirs: _Version) -> set[str]:
+def _gone(before: Side, ours: Side, theirs: Side) -> set[str]:
     """The ids of the facts that a side no longer has, also with the lines that the other gave.
 
     If the other side only has new lines for a fact, the sources that people corrected stay.
@@ -79,7 +82,7 @@ def _gone(before: _Version, ours: _Version, theirs: _Version) -> set[str]:
         }
         moved -= {*side.values()}
         gone |= {id_ for id_, words in other.words.items() if words in moved}
-        new = {id_ for id_, _ in other.of_people - before.keys} & before.words.keys()
+        new = {id_ for id_, _ in other.of_people - before.facts.keys()} & before.words.keys()
         corrected |= {id_ for id_ in new if other.words[id_] in side.values()}
     return gone - corrected
 
@@ -91,20 +94,21 @@ class _Dossier:
         self.tree, self.feature = services.tree, feature
         self.folder = services.layout.relative(services.layout.dossier(feature))
 
-    def version(self, commit: str) -> _Version:
+    def version(self, commit: str) -> Side:
         """The facts of a commit's version; none if it has no dossier, or git cannot read it."""
-        found = _Version({}, set(), set())
         names = [row.name for row in FILES]
         *files, data = self._contents(commit, [*names, MANIFEST])
         manifest = published.parse_manifest(data, self.feature)
-        says_who = manifest is not None and bool(manifest.facts) and all(manifest.files.values())
+        if manifest is not None and not all(manifest.files.values()):
+            manifest = None
+        found = Side({}, {}, set(), manifest)
         for name, text in zip(names, map(published.text_of, files), strict=True):
             for fact in markdown.parse(name, self.feature, text)[0].facts:
                 key = fact_text.fact_key(name, fact)
                 own = fact_text.fact_id(name, fact_text.without_places(fact.text))
                 found.words[key[0]] = own
-                found.keys.add(key)
-                if manifest and says_who and not published.is_built(manifest, name, fact):
+                found.facts[key] = fact
+                if manifest and manifest.facts and not published.is_built(manifest, name, fact):
                     found.of_people.add(key)
         return found
 
