@@ -229,3 +229,52 @@ def test_a_version_is_reworded_after_the_database_was_lost(
     reword(path, ANN, VERSIONS[-1])
     cli("load", "login", cwd=project)
     assert beginning(path, VERSIONS[-1]) == [VERSIONS[-1]]
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+@pytest.mark.parametrize("arguments", [(), ("--force",)], ids=["load", "force"])
+def test_a_fact_that_is_reworded_while_its_lines_move_follows_them(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    arguments: tuple[str, ...],
+    is_committed: bool,
+) -> None:
+    path = file_of(project)
+    path.write_text(f"{path.read_text()}\n## Ours\n- it says which (login.py:17)\n")
+    cli("load", "login", cwd=project)
+    share(project)
+    for number, words in enumerate(("it says which one", "one reason", "why"), 1):
+        old = [one for one in path.read_text().split("\n") if one.endswith(f":{16 + number})")]
+        reword(path, old[0], f"- {words} (login.py:{16 + number})")
+        a_line_above(project / "login.py")
+        if is_committed:
+            git(project, "commit", "-qam", words)
+        assert cli("load", "login", "--json", *arguments, cwd=project).json["warnings"] == []
+        assert f"\n- {words} (login.py:{17 + number})\n" in path.read_text()
+
+
+def test_a_fact_that_is_reworded_to_quote_what_is_at_its_lines_now_stays_there(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    path.write_text(f"{path.read_text()}\n## Ours\n- we say `def logout` (login.py:21)\n")
+    cli("load", "login", cwd=project)
+    reword(path, "- we say `def logout` (login.py:21)", "- we give `token-{name}` (login.py:21)")
+    (project / "login.py").write_text(f"#\n#\n#\n{LOGIN}")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert "\n- we give `token-{name}` (login.py:21)\n" in path.read_text()
+
+
+def test_a_fact_that_is_reworded_because_its_line_changed_means_the_new_line(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    path.write_text(f"{path.read_text()}\n## Ours\n- a plain token (login.py:18)\n")
+    cli("load", "login", cwd=project)
+    reword(path, "- a plain token (login.py:18)", "- a signed token (login.py:18)")
+    code = LOGIN.replace('return f"token-{name}"', "return sign(name)")
+    (project / "login.py").write_text(code)
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert "\n- a signed token (login.py:18)\n" in path.read_text()

@@ -130,6 +130,7 @@ class _PeoplesFacts:
     ) -> None:
         manifest = current.manifest or Manifest(feature="")
         self.manifest, self.found, self.edited = manifest, found, current.edited
+        self.shown = {*peoples_versions.reading_order(manifest.feature, current.texts)}
         self.merged = merged
         self.sides = merged.sides if current.is_merged else []
         self.changes_of_side = cache(lambda i: self._changes_of_side(services, i))
@@ -204,7 +205,9 @@ class _PeoplesFacts:
         is_new = self._is_new(name, fact)
         seen = self._seen_by_side(name, fact)
         marks, found = seen or self._tracked(name, fact, is_new=is_new)
-        known = fact.sources if seen else {} if is_new else marks | self.manifest.spans
+        known: Collection[str] = fact.sources if seen else marks | self.manifest.spans
+        if is_new:
+            known = found.moved
         found |= self._found_by_commits(name, fact, known)
         found = self._found_by_digest(fact, found, marks)
         lost = [source for source in fact.sources if source in found.lost]
@@ -237,16 +240,31 @@ class _PeoplesFacts:
     ) -> tuple[dict[str, SpanMark], SourceChanges]:
         """What the manifest says was at the fact's lines, and what has become of that."""
         if is_new:
-            return {}, SourceChanges()
+            return {}, self._moved_while_reworded(name, fact)
         if not published.is_unverified(self.manifest, fact):
             return self.manifest.marks, self.found
         marks = source_tracking.sought(self.manifest, name, fact)
         return marks, source_tracking.find_lost(self.relocator, marks)
 
+    def _moved_while_reworded(self, name: str, fact: Fact) -> SourceChanges:
+        """Where the lines are now that a new fact cites as the one did that it replaced.
+
+        Lines that have changed are meant as they are: they may be why it was reworded.
+        """
+        if not self.where_written.is_reworded(name, fact, self.shown):
+            return SourceChanges()
+        found = self._found_by_digest(fact, self.found, self.manifest.marks)
+        moved = {one: found.moved[one] for one in fact.sources if one in found.moved}
+        return self._if_quoted(fact, SourceChanges(moved))
+
     def _found_by_commits(self, name: str, fact: Fact, known: Collection[str]) -> SourceChanges:
         """What has become of the sources that are not known, unless others have the quotes."""
         unseen = [source for source in fact.sources if source not in known]
         found = self.where_written.by_commits(name, fact, unseen)
+        return self._if_quoted(fact, found)
+
+    def _if_quoted(self, fact: Fact, found: SourceChanges) -> SourceChanges:
+        """`found`, unless a fact's only source has moved to lines without its quotes."""
         quotes = fact_text.quotes(fact.text)
         if len(fact.sources) > 1 or all(self._says(one, quotes) for one in found.moved.values()):
             return found

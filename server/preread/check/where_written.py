@@ -1,6 +1,6 @@
 """What a person's fact cited when it was written, where the manifest does not say so."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import replace
 from functools import cache, cached_property
 
@@ -33,12 +33,30 @@ class WhereWritten:
 
     def is_new(self, name: str, fact: Fact) -> bool:
         """Whether the dossier did not have this fact, with these sources, when last published."""
+        if (before := self._before(name)) is not None:
+            return fact_text.fact_key(name, fact) not in before
+        past = self._past  # also says it if the database was lost, but not what was cited
+        return bool(past) and (name, fact_text.fact_id(name, fact.text)) not in past
+
+    def is_reworded(self, name: str, fact: Fact, shown: Container[str]) -> bool:
+        """Whether a new fact has the sources of one that is not there any more.
+
+        `shown`: the ids of the dossier's facts.
+        """
+        before = self._before(name)
+        if before is None:
+            past = (one for (file, _), one in self._past.items() if file == name)
+            before = {(one.id, frozenset(one.sources)) for one in past}
+        cited = frozenset(fact.sources)
+        return any(id_ not in shown and known == cited for id_, known in before)
+
+    def _before(self, name: str) -> Collection[fact_text.FactKey] | None:
+        """The keys of a file's facts when it was last published; None if that is not known."""
         digest = self._manifest.files.get(name)
         for one in self._earlier:
             if one.manifest is not None and one.manifest.files.get(name) == digest:
-                return fact_text.fact_key(name, fact) not in self._keys(name, one.texts[name])
-        past = self._past  # also says it if the database was lost, but not what was cited
-        return bool(past) and (name, fact_text.fact_id(name, fact.text)) not in past
+                return self._keys(name, one.texts[name])
+        return None
 
     def _keys(self, name: str, text: str) -> set[fact_text.FactKey]:
         draft = markdown.parse(name, self._manifest.feature, text)[0]
