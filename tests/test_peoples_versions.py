@@ -278,3 +278,20 @@ def test_a_fact_that_is_reworded_because_its_line_changed_means_the_new_line(
     (project / "login.py").write_text(code)
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
     assert "\n- a signed token (login.py:18)\n" in path.read_text()
+
+
+def test_a_version_counts_although_another_fact_was_added_before_it(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    found = file_of(project)
+    reword(found, "- `ATTEMPTS` :3, `LOCKED_FOR_S` :4, ", "- `ATTEMPTS` :3, `LOCKED_FOR_S` :4-5, ")
+    text = found.read_text()
+    found.write_text(text.replace("\n- `ATTEMPTS` :3", "\n- a note (login.py)\n- `ATTEMPTS` :3"))
+    for lines in range(3):
+        (project / "login.py").write_text(lines * "#\n" + LOGIN)
+        cli("load", "login", cwd=project)
+        found_now = [one for one in found.read_text().split("\n") if "`ATTEMPTS` :" in one]
+        assert [one.partition(", `logout`")[0] for one in found_now] == [
+            f"- `ATTEMPTS` :{3 + lines}, `LOCKED_FOR_S` :{4 + lines}-{5 + lines}"
+        ]

@@ -34,9 +34,13 @@ def replaced(
     gone = _by_gap(manifest.facts, set(shown))
     edits = _by_gap(shown, {*manifest.facts})
     for gap, ids in gone.items():
-        theirs = [new_ids[id_] for id_ in edits.get(gap, []) if id_ in new_ids]
-        if theirs:
-            found |= {id_: theirs[min(i, len(theirs) - 1)] for i, id_ in enumerate(ids)}
+        theirs = [id_ for id_ in edits.get(gap, []) if id_ in new_ids]
+        # Of more facts in that place, the one with similar words is the other version.
+        is_clear = not theirs or len(theirs) == len(ids)
+        similar = {} if is_clear else fact_history.reworded(services.layout, current)
+        for i, id_ in enumerate(ids if theirs else ()):
+            by = theirs[min(i, len(theirs) - 1)]
+            found[id_] = new_ids[similar[id_] if similar.get(id_) in theirs else by]
     return found
 
 
