@@ -312,6 +312,33 @@ def test_an_edit_replaces_the_builds_fact_when_its_numbers_change_too(
         assert "of 4 tests" not in path.read_text()
 
 
+def test_edits_with_wrong_lines_after_another_edit_follow_their_names(
+    project: Path, cli: Cli
+) -> None:
+    path = file_of(project)
+    path.write_text(path.read_text().replace("- `login_reset`", "- Ann: `login_reset`"))
+    cli("load", "login", cwd=project)
+    expected = path.read_text().replace("- Ann:", "- Ann and Bob:")
+    for right, wrong in (("`LOCKED_FOR_S` :4", "`LOCKED_FOR_S` :6"), ("900.0` :4", "900.0` :5")):
+        assert expected.count(right) == 1
+        path.write_text(path.read_text().replace(right, wrong))
+    path.write_text(path.read_text().replace("- Ann:", "- Ann and Bob:"))
+    for arguments in ((), ("--force",), ()):
+        assert cli("load", "login", "--json", *arguments, cwd=project).json["warnings"] == []
+        assert {*expected.split("\n")} <= {*path.read_text().split("\n")}
+
+
+def test_of_two_names_with_the_line_of_one_both_stay(project: Path, cli: Cli) -> None:
+    path = file_of(project)
+    path.write_text(path.read_text().replace("`LOCKED_FOR_S` :4", "`LOCKED_FOR_S` :3"))
+    for arguments in ((), ("--force",), ()):
+        cli("load", "login", "--json", *arguments, cwd=project)
+        assert "- `ATTEMPTS` :3, `LOCKED_FOR_S` :3, `logout` :21\n" in path.read_text()
+    found = cli("check", "login", cwd=project).out
+    assert found.count("E_QUOTE") == 1
+    assert "`LOCKED_FOR_S` is not at login.py:3; it is at login.py:4" in found
+
+
 def test_an_edit_that_the_code_contradicts_is_shown_beside_the_builds_fact(
     project: Path, cli: Cli
 ) -> None:

@@ -40,7 +40,9 @@ def replaced(
         similar = {} if is_clear else fact_history.reworded(services.layout, current)
         for i, id_ in enumerate(ids if theirs else ()):
             by = theirs[min(i, len(theirs) - 1)]
-            found[id_] = new_ids[similar[id_] if similar.get(id_) in theirs else by]
+            by = similar[id_] if similar.get(id_) in theirs else by
+            is_back = id_ in map(new_ids.get, theirs)  # its person's numbers are the build's again
+            found[id_] = id_ if is_back else new_ids[by]
     return found
 
 

@@ -12,7 +12,7 @@ from preread.models import Draft, Fact, Fence, Verdict
 def without_replaced(
     drafts: list[Draft], verdicts: list[Verdict], replaced: Mapping[str, str]
 ) -> tuple[list[Draft], list[Verdict]]:
-    """The drafts and verdicts without the facts that a person's valid fact replaces."""
+    """The drafts and verdicts without a build's facts that a person's valid fact replaces."""
     if not replaced:
         return drafts, verdicts
     valid = {
@@ -21,6 +21,7 @@ def without_replaced(
         if verdict.state != "unverified"
     }
     hidden = {id_ for draft in drafts for id_, by in _replacements(draft, replaced) if by in valid}
+    hidden -= {fact_text.fact_id(one.file, one.fact.text) for one in verdicts if one.by_person}
     left = [_without(draft, partial(_is_hidden, draft.name, hidden)) for draft in drafts]
     return left, [one for one in verdicts if not _is_hidden(one.file, hidden, one.fact)]
 

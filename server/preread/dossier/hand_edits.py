@@ -1,10 +1,10 @@
 """Write a new draft into a file that a person edited, keeping its order and its other lines."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from preread.dossier import anchors, fact_text, markdown
+from preread.dossier import anchors, fact_text, markdown, path_forms
 from preread.models import Draft, Fact, Fence, Section
 
 Lines = dict[int, list[str]]  # number of an old line -> its new content
@@ -29,7 +29,8 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     if added:
         _add_sections(before, markdown.render(replace(draft, sections=added)), lines)
     text = "\n".join(line for number in sorted(lines) for line in lines[number])
-    text = _with_short_paths(_with_full_paths(text, draft), old, draft)
+    text = path_forms.with_full_paths(text, draft)
+    text = path_forms.with_short_paths(_with_own_sections(text, draft, keep), old, draft)
     is_crlf = old.count("\r\n") == old.count("\n") > 0
     return text.replace("\r\n", "\n").replace("\n", "\r\n") if is_crlf else text
 
@@ -43,7 +44,7 @@ def _update_facts(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines:
             lines[fact.line] = []
         elif (now.text, now.sources) != (fact.text, fact.sources):
             [line] = lines[fact.line]
-            lines[fact.line] = [_like(line, _bullet(now, bases[id(now)]))]
+            lines[fact.line] = [path_forms.like(line, _bullet(now, bases[id(now)]))]
 
 
 def _add_items(
@@ -99,11 +100,6 @@ def _bullet(fact: Fact, base: str = "") -> str:
     is_clear = not markdown.ends_in_sources(fact.text)
     cited = [one for one in fact.sources if not (is_clear and one in inside)]
     return f"- {fact.text} ({', '.join(cited)})" if cited else f"- {fact.text}"
-
-
-def _like(old: str, line: str) -> str:
-    """A fact's new line, with a link where a person wrote one: `[name](src/a.py:3)`."""
-    return line.replace("] (", "](") if "](" in old else line
 
 
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
@@ -225,42 +221,31 @@ def _drop_empty_sections(before: Draft, lines: Lines, keep: Container[str]) -> N
                 lines[number] = []
 
 
+def _with_own_sections(text: str, draft: Draft, keep: Container[str]) -> str:
+    """The text, with sections at the end for facts that are misread where they are.
+
+    A line without a path belongs to the section's file, so they need a section with their source.
+    """
+    for _ in draft.sections:  # a fact that moves may take a path along that others rely on
+        written = markdown.parse(draft.name, draft.feature, text)[0]
+        misread = path_forms.misread(written, draft)
+        if not misread:
+            break
+        lines: Lines = {number: [line] for number, line in enumerate(text.split("\n"), 1)}
+        lines |= {number: [] for number in misread}
+        _drop_empty_sections(written, lines, keep)
+        moved = {*map(id, misread.values())}
+        sections = tuple(
+            replace(section, items=tuple(one for one in section.facts if id(one) in moved))
+            for section in draft.sections
+        )
+        paths = path_forms.in_full(draft, written)
+        _add_sections(written, markdown.render(replace(draft, sections=sections), paths), lines)
+        text = "\n".join(line for number in sorted(lines) for line in lines[number])
+        text = path_forms.with_full_paths(text, draft)
+    return text
+
+
 def says_more(text: str) -> bool:
     """Whether a file contains anything besides its title."""
     return any(line.strip() and not line.startswith("# ") for line in text.split("\n"))
-
-
-def _with_full_paths(text: str, draft: Draft) -> str:
-    """The text with full paths where facts or fences would be parsed with other sources.
-
-    A basename relies on an earlier line with the full path, which may be gone or further down now.
-    """
-    expected: Sequence[Fact] = [fact for _, _, fact in markdown.all_facts([draft])]
-    lines = text.split("\n")
-    written = markdown.parse(draft.name, draft.feature, text)[0]
-    of_fences = {one.lines: section.source for section in draft.sections for one in section.fences}
-    for section in written.sections:
-        for fence in section.fences:
-            source = of_fences.get(fence.lines, section.source)
-            if source != section.source:
-                markdown.put_source(lines, section, source)
-    for fact in written.facts:
-        same = [one for one in expected if one.text == fact.text]
-        if same and all(one.sources != fact.sources for one in same):
-            lines[fact.line - 1] = _like(lines[fact.line - 1], _bullet(same[0]))
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _with_short_paths(text: str, old: str, draft: Draft) -> str:
-    """The text with the paths of new lines as short as in a file that nobody edited."""
-    known, lines = {*old.split("\n")}, text.split("\n")
-    written = markdown.parse(draft.name, draft.feature, text)[0]
-    short = markdown.render(written)
-    facts = markdown.parse(draft.name, draft.feature, short)[0].facts
-    of_short = short.split("\n")
-    for fact, same in zip(written.facts, facts, strict=True):
-        if lines[fact.line - 1] not in known:
-            lines[fact.line - 1] = _like(lines[fact.line - 1], of_short[same.line - 1])
-    found = "\n".join(lines)
-    # A heading without facts may make a basename ambiguous.
-    return found if markdown.parse(draft.name, draft.feature, found)[0] == written else text

@@ -215,8 +215,7 @@ def with_lost_paths(name: str, feature: str, text: str, lost: Mapping[str, str])
             put_source(lines, now, now.source)
         for fact, whole in zip(old.facts, now.facts, strict=True):
             if (fact.text, fact.sources) != (whole.text, whole.sources):
-                base = sources.parse(now.source) if now.source else None
-                lines[whole.line - 1] = _bullet(whole, base, Paths())
+                lines[whole.line - 1] = bullet(whole, now.source, Paths())
     return "\n".join(lines)
 
 
@@ -245,14 +244,16 @@ def _source_lines(lines: list[str], section: Section) -> list[int]:
     return [at for at in range(section.line, first - 1) if lines[at].startswith("Source:")]
 
 
-def render(draft: Draft) -> str:
-    """Render one dossier file; parsing it gives the same sections, facts and sources."""
-    return "\n".join(_lines(draft)) + "\n"
+def render(draft: Draft, paths: Paths | None = None) -> str:
+    """Render one dossier file; parsing it gives the same sections, facts and sources.
+
+    `paths`: how to write them if the lines are to be added to a file.
+    """
+    return "\n".join(_lines(draft, paths or Paths(_shared_basenames(draft)))) + "\n"
 
 
-def _lines(draft: Draft) -> Iterator[str]:
+def _lines(draft: Draft, paths: Paths) -> Iterator[str]:
     yield f"# {BY_NAME[draft.name].title}: {draft.feature}"
-    paths = Paths(_shared_basenames(draft))
     filled = [section for section in draft.sections if section.items]
     if not filled:
         yield from ("", NO_FACTS)
@@ -287,6 +288,11 @@ def _shared_basenames(draft: Draft) -> set[str]:
             paths |= {ref.path for ref in refs if ref is not None and ref.kind in FILE_KINDS}
     counts = Counter(path.rpartition("/")[2] for path in paths)
     return {name for name, count in counts.items() if count > 1}
+
+
+def bullet(fact: Fact, source: str, paths: Paths) -> str:
+    """The line of a fact in a section with this source."""
+    return _bullet(fact, sources.parse(source) if source else None, paths)
 
 
 def _bullet(fact: Fact, base: Ref | None, paths: Paths) -> str:

@@ -1,0 +1,342 @@
+"""What people wrote into the published files, with its current sources."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from preread.check import peoples_versions
+from preread.check.lookups import Answers, Lookups
+from preread.check.where_written import WhereWritten
+from preread.dossier import (
+    anchors,
+    fact_text,
+    markdown,
+    merged_sides,
+    published,
+    source_tracking,
+    sources,
+)
+from preread.dossier.merged_sides import Sides
+from preread.dossier.published import Published
+from preread.dossier.relocation import Relocator
+from preread.dossier.source_tracking import SourceChanges
+from preread.dossier.sources import Ref, Span
+from preread.models import Draft, Fact, Manifest, Section, SpanMark
+from preread.services import Services
+
+
+class People(NamedTuple):
+    """What people wrote into the published files."""
+
+    facts: dict[fact_text.FactKey, bool]  # whether its sources still exist
+    replaced: dict[str, str]  # id or lasting id of a build's fact -> id of a person's version
+    sought: dict[str, SpanMark]  # what was at cited lines that are gone, as in `Manifest.sought`
+    renumbered: tuple[str, ...] = ()  # of builds' facts: edits of people that are undone
+
+
+def with_peoples_facts(
+    services: Services,
+    feature: str,
+    drafts: Iterable[Draft],
+    found: SourceChanges,
+    generations: Callable[[], list[Published]],
+) -> tuple[tuple[Draft, ...], People]:
+    """Add the facts that people wrote into the published files, with their current sources.
+
+    `generations` returns earlier ones of the dossier, latest first.
+
+    They come first in their file, unless a draft already has them with the same sources, and are
+    checked like any other.
+    If the manifest does not say who wrote what, or git merged it, facts that differ from a draft's
+    only in their numbers do not count as a person's. What one side of a merge took out, stays out.
+    """
+    drafts = tuple(drafts)
+    by_name = {draft.name: draft for draft in drafts}
+    current = published.read(services.layout, feature)
+    if current is None or current.manifest is None:
+        return tuple(by_name.values()), People({}, {}, {})
+    is_in_git = bool(current.edited) and services.tree.is_git
+    merged = merged_sides.merged(services, feature) if is_in_git else Sides(set(), set(), [])
+    followed = _PeoplesFacts(services, current, found, merged, generations)
+    for name, text in current.texts.items():
+        draft = by_name.get(name, Draft(name, feature))
+        if added := tuple(followed.missing_from(draft, text)):
+            by_name[name] = replace(draft, sections=(*added, *draft.sections))
+    of_sides = [one.manifest for one in followed.sides if one.manifest is not None]
+    replaced = peoples_versions.replaced(services, current, of_sides, followed.new_ids)
+    of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
+    more = peoples_versions.by_lasting_id(
+        services, current.manifest, replaced | followed.corrected, of_drafts
+    )
+    return tuple(by_name.values()), People(
+        followed.facts, replaced | more, followed.sought, tuple(followed.renumbered)
+    )
+
+
+class _PeoplesFacts:
+    """The facts that people wrote, with their current sources."""
+
+    def __init__(
+        self,
+        services: Services,
+        current: Published,
+        found: SourceChanges,
+        merged: Sides,
+        generations: Callable[[], list[Published]],
+    ) -> None:
+        manifest = current.manifest or Manifest(feature="")
+        self.manifest, self.found, self.edited = manifest, found, current.edited
+        self.shown = {*peoples_versions.reading_order(manifest.feature, current.texts)}
+        self.merged = merged
+        self.sides = merged.sides if current.is_merged else []
+        self.changes_of_side = cache(lambda i: self._changes_of_side(services, i))
+        self.relocator = Relocator(services.tree)
+        answers = Answers(())
+        self.lookups = Lookups(services, manifest.feature, answers, trust_published=False)
+        self.facts: dict[fact_text.FactKey, bool] = {}
+        self.where_written = WhereWritten(services, current, self.relocator, generations)
+        self.new_ids: dict[str, str] = {}  # a fact's published id -> its id with current sources
+        self.corrected: dict[str, str] = {}  # the same, of facts that a build had written
+        self.sought: dict[str, SpanMark] = {}
+        self.renumbered: list[str] = []
+
+    def missing_from(self, draft: Draft, published_text: str) -> Iterator[Section]:
+        """The sections of a published file, with only those facts of people that a draft lacks."""
+        drafted = {fact_text.fact_key(draft.name, fact) for fact in draft.facts}
+        is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
+        authors_known = bool(self.manifest.facts) and not is_merged
+        shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
+        theirs = _written_by_people(draft.name, published_text, self.manifest, self.merged)
+        for section in theirs.sections:
+            facts = [
+                fact
+                for fact in section.facts
+                if fact_text.shape(fact.text) not in shapes
+                or fact_text.fact_key(draft.name, fact) in self.merged.of_people
+            ]
+            current = [self._current(draft.name, section, fact) for fact in facts]
+            items = []
+            for old, fact in zip(facts, current, strict=True):
+                if fact_text.fact_key(draft.name, fact) not in drafted:
+                    items.append(fact)
+                elif fact != old and self._is_new(draft.name, old):
+                    self.renumbered.append(f"{draft.name}: {fact_text.with_sources(old)}")
+            if items:
+                yield replace(section, items=tuple(items))
+
+    def _current(self, name: str, section: Section, fact: Fact) -> Fact:
+        """The fact with its current sources; notes its new id and the sources it has lost."""
+        marks, found = self._followed(name, section, fact)
+        now = source_tracking.updated_fact(fact, section.source, found)
+        old, identity = fact_text.fact_id(name, fact.text), fact_text.fact_id(name, now.text)
+        self.new_ids[old] = identity
+        if old in self.manifest.facts:
+            self.corrected[old] = identity
+        for source, new in zip(fact.sources, now.sources, strict=True):
+            if (mark := self._mark(source, new, found, marks)) is not None:
+                self.sought[f"{identity} {new}"] = mark
+        # The check looks up quotes, so a person need not edit a fact that is still true.
+        own = anchors.own_quotes(fact, section.source)
+        lost = (one for one in fact.sources if source_tracking.is_lost(one, fact, found))
+        self.facts[fact_text.fact_key(name, now)] = all(own.get(one) for one in lost)
+        return now
+
+    def _mark(
+        self, source: str, new: str, found: SourceChanges, marks: Mapping[str, SpanMark]
+    ) -> SpanMark | None:
+        """What to look for if the fact is unverified: what was there, or is at the `new` place."""
+        ref = sources.parse(new)
+        if source not in found.lost and ref is not None and ref.kind == "lines":
+            return self.relocator.mark(ref)
+        digest = self.manifest.spans.get(source)
+        return marks.get(source) or source_tracking.mark_of_whole(source, digest)
+
+    def _followed(
+        self, name: str, section: Section, fact: Fact
+    ) -> tuple[Mapping[str, SpanMark], SourceChanges]:
+        """What was at the fact's lines, and what has become of them.
+
+        Each step looks only for what the ones before it have not found.
+        """
+        is_new = self._is_new(name, fact)
+        seen = self._seen_by_side(name, fact)
+        marks, found = seen or self._tracked(name, fact, is_new=is_new)
+        known: Collection[str] = fact.sources if seen else marks | self.manifest.spans
+        if is_new:
+            known = found.moved
+        found |= self._found_by_commits(name, fact, known)
+        found = self._found_by_digest(fact, found, marks)
+        lost = [source for source in fact.sources if source in found.lost]
+        if lost:
+            found = found.with_moved(self.where_written.by_generations(name, fact, lost))
+        return marks, self._found_by_quotes(fact, section.source, found, marks)
+
+    def _is_new(self, name: str, fact: Fact) -> bool:
+        """Whether a person wrote the fact, or corrected its sources, since the last publish."""
+        is_edited = name in self.edited and self.manifest.files.get(name) != ""  # merged
+        return is_edited and self.where_written.is_new(name, fact)
+
+    def _seen_by_side(
+        self, name: str, fact: Fact
+    ) -> tuple[dict[str, SpanMark], SourceChanges] | None:
+        """Like `_tracked`, by the manifest of a side of a merge that has the fact; None without."""
+        key = fact_text.fact_key(name, fact)
+        for number, side in enumerate(self.sides):
+            manifest = side.manifest
+            if manifest and key in side.facts and manifest.spans.keys() >= {*fact.sources}:
+                return manifest.marks, self.changes_of_side(number)
+        return None
+
+    def _changes_of_side(self, services: Services, number: int) -> SourceChanges:
+        manifest = self.sides[number].manifest
+        return source_tracking.follow(services, manifest) if manifest else SourceChanges()
+
+    def _tracked(
+        self, name: str, fact: Fact, *, is_new: bool
+    ) -> tuple[dict[str, SpanMark], SourceChanges]:
+        """What the manifest says was at the fact's lines, and what has become of that."""
+        if is_new:
+            return {}, self._moved_while_reworded(name, fact)
+        if not published.is_unverified(self.manifest, fact):
+            return self.manifest.marks, self.found
+        marks = source_tracking.sought(self.manifest, name, fact)
+        return marks, source_tracking.find_lost(self.relocator, marks)
+
+    def _moved_while_reworded(self, name: str, fact: Fact) -> SourceChanges:
+        """Where the lines are now that a new fact cites as the one did that it replaced.
+
+        Lines that have changed are meant as they are: they may be why it was reworded.
+        """
+        if not self.where_written.is_reworded(name, fact, self.shown):
+            return SourceChanges()
+        found = self._found_by_digest(fact, self.found, self.manifest.marks)
+        moved = {one: found.moved[one] for one in fact.sources if one in found.moved}
+        return self._if_quoted(fact, SourceChanges(moved))
+
+    def _found_by_commits(self, name: str, fact: Fact, known: Collection[str]) -> SourceChanges:
+        """What has become of the sources that are not known, unless others have the quotes."""
+        unseen = [source for source in fact.sources if source not in known]
+        found = self.where_written.by_commits(name, fact, unseen)
+        return self._if_quoted(fact, found)
+
+    def _if_quoted(self, fact: Fact, found: SourceChanges) -> SourceChanges:
+        """`found`, unless a fact's only source has moved to lines without its quotes."""
+        quotes = fact_text.quotes(fact.text)
+        if len(fact.sources) > 1 or all(self._says(one, quotes) for one in found.moved.values()):
+            return found
+        return SourceChanges()
+
+    def _found_by_digest(
+        self, fact: Fact, found: SourceChanges, marks: Mapping[str, SpanMark]
+    ) -> SourceChanges:
+        """`found`, with the lines that a build's fact cited before a person edited the fact."""
+        moved: dict[str, str] = {}
+        for source in fact.sources:
+            ref, digest = sources.parse(source), self.manifest.spans.get(source)
+            is_lost = source in found.lost and source not in marks
+            if ref is not None and ref.kind == "lines" and digest and is_lost:
+                now = self.relocator.equal_lines(ref, digest)
+                moved |= {source: str(now)} if now is not None else {}
+        return found.with_moved(moved)
+
+    def _says(self, source: str, quotes: Iterable[str]) -> bool:
+        """Whether a source has these quotes, as the check looks them up."""
+        span = self.lookups.span(source)
+        return isinstance(span, Span) and all(
+            self.lookups.contains(quote, source, span) for quote in quotes
+        )
+
+    def _found_by_quotes(
+        self, fact: Fact, base: str, found: SourceChanges, marks: Mapping[str, SpanMark]
+    ) -> SourceChanges:
+        """`found`, with the lines that have a fact's quotes where it has lost its lines.
+
+        Also where they were never seen, unless they have the quotes: the file may have changed
+        since a person wrote the fact.
+        """
+        own, moved = anchors.own_quotes(fact, base), dict[str, str]()
+        for source in fact.sources:
+            ref, is_seen = sources.parse(source), source in marks or source in found.moved
+            if ref is None or ref.kind != "lines":
+                continue
+            quotes = own.get(source)
+            if quotes is None:
+                now = self._changed_range(ref, fact, marks) if source in found.lost else None
+            elif source not in found.lost if is_seen else self._says(source, quotes):
+                continue
+            else:
+                now = self.relocator.quoting(ref, quotes, marks.get(source)) if quotes else None
+            if now is not None and now != ref:
+                moved[source] = str(now)
+        return found.with_moved(moved)
+
+    def _changed_range(self, ref: Ref, fact: Fact, marks: Mapping[str, SpanMark]) -> Ref | None:
+        """The lines in the place of changed ones, if they have any quote of the fact."""
+        mark = marks.get(str(ref))
+        now = self.relocator.in_place_of(ref, mark) if mark is not None else None
+        quotes = fact_text.quotes(fact.text)
+        return now if now and any(self._says(str(now), [quote]) for quote in quotes) else None
+
+
+def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) -> Draft:
+    """The facts of a published file that no build wrote, without duplicates.
+
+    Facts with the same words and other sources are no duplicates, except after a merge: git keeps
+    the lines of both branches.
+    """
+    draft = markdown.parse(name, manifest.feature, text)[0]
+    theirs: dict[str, dict[fact_text.FactKey, Fact]] = {}  # by their words
+    for _, section, written in markdown.all_facts([draft]):
+        fact = _as_on_its_side(name, section, written, merged)
+        key = fact_text.fact_key(name, fact)
+        if key in merged.of_people or not published.is_built(manifest, name, fact):
+            theirs.setdefault(key[0], {})[key] = fact
+    chosen = {
+        fact.line: fact
+        for id_, same in theirs.items()
+        if id_ not in merged.taken_out
+        for fact in (
+            _of_one_side(same, manifest, merged)
+            if manifest.files.get(name) == ""
+            else same.values()
+        )
+    }
+    sections = [
+        replace(
+            section, items=tuple(chosen[one.line] for one in section.facts if one.line in chosen)
+        )
+        for section in draft.sections
+    ]
+    return replace(draft, sections=tuple(sections))
+
+
+def _as_on_its_side(name: str, section: Section, fact: Fact, merged: Sides) -> Fact:
+    """The fact with the sources that it has on a side of a merge.
+
+    Git's union can put a line below the heading of another file, to which its short sources then
+    belong. Names with lines inside a fact's text are left as they are.
+    """
+    key = fact_text.fact_key(name, fact)
+    if any(key in side.facts for side in merged.sides) or anchors.of_fact(fact, section.source):
+        return fact
+    lines = [source.rpartition(":")[2] for source in fact.sources]
+    found = {
+        one.sources
+        for side in merged.sides
+        for (id_, _), one in side.facts.items()
+        if id_ == key[0] and [source.rpartition(":")[2] for source in one.sources] == lines
+    }
+    return replace(fact, sources=found.pop()) if len(found) == 1 else fact
+
+
+def _of_one_side(
+    same: Mapping[fact_text.FactKey, Fact], manifest: Manifest, merged: Sides
+) -> list[Fact]:
+    """Of facts with the same words in a merged file those of one side.
+
+    That is the one that has more of them, or else the one whose sources the manifest knows.
+    """
+    known = sorted(same.items(), key=lambda one: manifest.spans.keys() >= one[0][1])
+    sides = [[fact for key, fact in known if key in side.facts] for side in merged.sides]
+    return max(sides, key=len, default=[]) if any(len(one) > 1 for one in sides) else [known[-1][1]]
