@@ -275,11 +275,14 @@ def test_a_fact_that_git_puts_below_the_heading_of_another_file(
     cli("load", "login", "--force", cwd=project)
     path, other = file_of(project), "## other.py\n"
     equal = "- same words (:1)\n"
-    edit(path, ("## login.py\n", f"## login.py\n- headers need no body (:13-14)\n{equal}"))
+    names = "- see `login` :11 first (:12)\n"
+    edit(path, ("## login.py\n", f"## login.py\n- headers need no body (:13-14)\n{equal}{names}"))
     edit(path, (other, f"{other}- same words (:4-5)\n"))
     cli("load", "login", cwd=project)
     shared_on_a_branch(project)
-    edit(path, ("- headers need no body", "- headers need no body, said Bob"))
+    edit(
+        path, ("- headers need no body", "- headers need no body, said Bob"), ("first", "at first")
+    )
     (project / "other.py").write_text("#\n" + (project / "other.py").read_text())
     load_and_commit(project, cli, "bob")
     git(project, "checkout", "-q", "-b", "ann", "HEAD~1")
@@ -296,4 +299,5 @@ def test_a_fact_that_git_puts_below_the_heading_of_another_file(
         ("same words", "login.py:2"),
         ("same words", "other.py:5-6"),
         ("Ann adds", "other.py:5"),
+        ("see `login` :12 at first", "login.py:13", "login.py:12"),
     }

@@ -287,13 +287,15 @@ def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) 
     """
     draft = markdown.parse(name, manifest.feature, text)[0]
     theirs: dict[str, dict[fact_text.FactKey, Fact]] = {}  # by their words
-    for _, section, written in markdown.all_facts([draft]):
-        fact = _as_on_its_side(name, section, written, merged)
+    moved: list[Section] = []
+    for _, _, written in markdown.all_facts([draft]):
+        home, fact = _on_its_side(name, written, merged) or (None, written)
+        moved += [replace(home, items=(fact,))] if home is not None else []
         key = fact_text.fact_key(name, fact)
         if key in merged.of_people or not published.is_built(manifest, name, fact):
             theirs.setdefault(key[0], {})[key] = fact
     chosen = {
-        fact.line: fact
+        fact.line
         for id_, same in theirs.items()
         if id_ not in merged.taken_out
         for fact in (
@@ -302,32 +304,37 @@ def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) 
             else same.values()
         )
     }
+    elsewhere = {fact.line for section in moved for fact in section.facts}
     sections = [
         replace(
-            section, items=tuple(chosen[one.line] for one in section.facts if one.line in chosen)
+            section,
+            items=tuple(
+                one for one in section.facts if one.line in chosen and one.line not in elsewhere
+            ),
         )
         for section in draft.sections
     ]
+    sections += [one for one in moved if one.facts[0].line in chosen]
     return replace(draft, sections=tuple(sections))
 
 
-def _as_on_its_side(name: str, section: Section, fact: Fact, merged: Sides) -> Fact:
-    """The fact with the sources that it has on a side of a merge.
+def _on_its_side(name: str, fact: Fact, merged: Sides) -> tuple[Section, Fact] | None:
+    """The fact with the section and sources that it has on a side of a merge; None if as there.
 
     Git's union can put a line below the heading of another file, to which its short sources then
-    belong. Names with lines inside a fact's text are left as they are.
+    belong.
     """
     key = fact_text.fact_key(name, fact)
-    if any(key in side.facts for side in merged.sides) or anchors.of_fact(fact, section.source):
-        return fact
+    if any(key in side.facts for side in merged.sides):
+        return None
     lines = [source.rpartition(":")[2] for source in fact.sources]
     found = {
-        one.sources
+        one.sources: (section, replace(fact, sources=one.sources))
         for side in merged.sides
-        for (id_, _), one in side.facts.items()
+        for (id_, _), (section, one) in side.facts.items()
         if id_ == key[0] and [source.rpartition(":")[2] for source in one.sources] == lines
     }
-    return replace(fact, sources=found.pop()) if len(found) == 1 else fact
+    return found.popitem()[1] if len(found) == 1 else None
 
 
 def _of_one_side(

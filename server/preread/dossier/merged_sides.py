@@ -13,7 +13,7 @@ from typing import NamedTuple
 from preread.dossier import fact_text, markdown, published
 from preread.infra.reading import plain_bytes
 from preread.layout import FILES, MANIFEST
-from preread.models import Fact, Manifest
+from preread.models import Fact, Manifest, Section
 from preread.project.tree import Tree
 from preread.services import Services
 
@@ -28,7 +28,7 @@ class Side(NamedTuple):
     """The facts of one version, and what its last build knew."""
 
     words: dict[str, str]  # id -> what identifies its words without the lines they name
-    facts: dict[fact_text.FactKey, Fact]
+    facts: dict[fact_text.FactKey, tuple[Section, Fact]]
     of_people: set[fact_text.FactKey]  # those of the keys that are people's, if that is known
     manifest: Manifest | None  # None if git merged it, too
 
@@ -103,11 +103,12 @@ class _Dossier:
             manifest = None
         found = Side({}, {}, set(), manifest)
         for name, text in zip(names, map(published.text_of, files), strict=True):
-            for fact in markdown.parse(name, self.feature, text)[0].facts:
+            draft = markdown.parse(name, self.feature, text)[0]
+            for _, section, fact in markdown.all_facts([draft]):
                 key = fact_text.fact_key(name, fact)
                 own = fact_text.fact_id(name, fact_text.without_places(fact.text))
                 found.words[key[0]] = own
-                found.facts[key] = fact
+                found.facts[key] = section, fact
                 if manifest and manifest.facts and not published.is_built(manifest, name, fact):
                     found.of_people.add(key)
         return found

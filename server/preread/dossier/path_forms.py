@@ -14,7 +14,9 @@ def with_full_paths(text: str, draft: Draft) -> str:
     A path that is written out can make a later basename ambiguous, which is written out next.
     """
     meant = _meant_by_line(markdown.parse(draft.name, draft.feature, text)[0], draft)
-    while (now := _corrected(text, draft, meant)) != text:
+    for _ in draft.facts:
+        if (now := _corrected(text, draft, meant)) == text:
+            break
         text = now
     return text.rstrip("\n") + "\n"
 
