@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from preread.check import peoples_versions
@@ -87,7 +87,7 @@ class _PeoplesFacts:
     ) -> None:
         manifest = current.manifest or Manifest(feature="")
         self.manifest, self.found, self.edited = manifest, found, current.edited
-        self.shown = {*peoples_versions.reading_order(manifest.feature, current.texts)}
+        self.texts = current.texts
         self.merged = merged
         self.sides = merged.sides if current.is_merged else []
         self.changes_of_side = cache(lambda i: self._changes_of_side(services, i))
@@ -208,11 +208,16 @@ class _PeoplesFacts:
 
         Lines that have changed are meant as they are: they may be why it was reworded.
         """
-        if not self.where_written.is_reworded(name, fact, self.shown):
+        if not self.where_written.is_reworded(name, fact, self._shown):
             return SourceChanges()
         found = self._found_by_digest(fact, self.found, self.manifest.marks)
         moved = {one: found.moved[one] for one in fact.sources if one in found.moved}
         return self._if_quoted(fact, SourceChanges(moved))
+
+    @cached_property
+    def _shown(self) -> set[str]:
+        """The ids of the dossier's facts."""
+        return {*peoples_versions.reading_order(self.manifest.feature, self.texts)}
 
     def _found_by_commits(self, name: str, fact: Fact, known: Collection[str]) -> SourceChanges:
         """What has become of the sources that are not known, unless others have the quotes."""
