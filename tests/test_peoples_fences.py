@@ -315,6 +315,38 @@ def test_a_builds_example_that_a_person_put_back_is_the_builds_again(dossier: Do
     assert other.strip() in dossier.text
 
 
+@pytest.mark.parametrize("by", [-2, 2], ids=["shorter", "longer"])
+@pytest.mark.parametrize("seen", [True, False], ids=["seen before", "with the code"])
+def test_the_source_that_a_person_corrects_in_a_builds_example_stays(
+    dossier: Dossier, seen: bool, by: int
+) -> None:
+    [source] = re.findall(r"Source: (.*)", dossier.text)
+    path, _, lines = source.partition(":")
+    start, end = (int(one) for one in lines.split("-"))
+    after = "\n\nUNRELATED = 1\nOTHER = 2\n"
+    dossier.tests.write_text(TESTS + EXAMPLE + after)
+    dossier.load()
+    dossier.edit(f"Source: {source}", f"Source: {path}:{start}-{end + by}")
+    mine = dossier.text
+    for above in (0, 1, 3, 0) if seen else (0,):
+        dossier.tests.write_text("#\n" * above + TESTS + EXAMPLE + after)
+        for arguments in ((), ("--force",), ()):
+            warnings = dossier.load(*arguments)
+            place = f"{path}:{start + above}-{end + above + by}"
+            assert f"\n## Example test\nSource: {place}\n```python\n" in dossier.text
+            assert dossier.examples == 1
+            assert ["is not in its source" in one for one in warnings] == [True] * (by < 0)
+    check = dossier.cli("check", "login", cwd=dossier.root)
+    assert check.status == (by < 0)
+    assert dossier.text == mine
+    # A person can put the build's own source back: it is the build's again.
+    dossier.edit(f"Source: {path}:{start}-{end + by}", f"Source: {source}")
+    for above in (0, 1):
+        dossier.tests.write_text("#\n" * above + TESTS + EXAMPLE + after)
+        assert dossier.load("--force") == ()
+        assert f"{path}:{start + above}-{end + above}\n```python\n" in dossier.text
+
+
 @pytest.mark.parametrize("source", ["Source: login.py:3\n", ""])
 def test_code_that_no_dossier_may_contain_is_removed_with_a_warning(
     dossier: Dossier, source: str

@@ -8,7 +8,15 @@ from functools import cache, partial
 from typing import Literal, NamedTuple
 
 from preread import inputs, passed_checks, signatures
-from preread.dossier import build_records, fact_text, markdown, published, sources, wrong_marks
+from preread.dossier import (
+    build_records,
+    fact_text,
+    markdown,
+    peoples_fences,
+    published,
+    sources,
+    wrong_marks,
+)
 from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import Unreadable
@@ -193,9 +201,9 @@ def _new_fences(found: Published, manifest: Manifest, name: str) -> Iterator[str
     """The code blocks of a file whose sources are not known, so that they cannot follow them."""
     for section in markdown.parse(name, manifest.feature, found.texts[name])[0].sections:
         for fence in section.fences if section.source else ():
-            id_ = fact_text.fence_id(name, fence.lines)
-            is_built = id_ in (manifest.fences or ())
-            if not is_built and f"{id_} {section.source}" not in manifest.peoples_fences:
+            is_built = published.is_built_fence(manifest, name, section, fence)
+            is_known = peoples_fences.key(name, section, fence) in manifest.peoples_fences
+            if not is_built and not is_known:
                 yield f"a person added code to {name}: {section.heading}"
 
 

@@ -44,6 +44,7 @@ class Assembled:
     sought: dict[str, SpanMark]  # the content of the lines that unverified facts, or fences, cited
     by_hand: tuple[str, ...]  # files that a person edited
     fences: tuple[str, ...]  # ids of the fences that builds wrote
+    cited_by_fences: tuple[str, ...]  # these fences with their sources, as in the manifest
     peoples_fences: dict[str, bool]  # as in the manifest
     renumbered: tuple[str, ...]  # edits of people that a build undid
     removed_fences: tuple[Problem, ...]  # why others of people are left out
@@ -112,6 +113,7 @@ def assemble(
         sought=_still_unverified(people.sought, checked) | theirs.sought,
         by_hand=tuple(name for name in theirs.texts if name in texts),
         fences=tuple(sorted(fences.ids_of(checked.drafts) - theirs.ids)),
+        cited_by_fences=tuple(sorted({*fences.keys(checked.drafts)})),
         peoples_fences=theirs.valid,
         renumbered=people.renumbered,
         removed_fences=theirs.removed,

@@ -6,10 +6,10 @@ from functools import partial
 from preread import cache
 from preread.builders import DRAFTED, DRAFTING_ORDER
 from preread.builds.build_key import build_key
-from preread.dossier import fact_text, markdown, published, source_tracking
+from preread.dossier import markdown, published, source_tracking
 from preread.dossier.published import Published
 from preread.dossier.source_tracking import SourceChanges
-from preread.models import Draft, Evidence, Fact, Fence, How, LostFact, Manifest, Request
+from preread.models import Draft, Evidence, Fact, Fence, How, LostFact, Manifest, Request, Section
 from preread.services import Services
 
 SUMMARY = "summary.md"
@@ -128,16 +128,17 @@ def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:
 def _without_people(manifest: Manifest, draft: Draft) -> Draft:
     sections = []
     for section in draft.sections:
-        items = tuple(item for item in section.items if _is_built(manifest, draft.name, item))
+        items = tuple(
+            item for item in section.items if _is_built(manifest, draft.name, section, item)
+        )
         sections += [replace(section, items=items)] if items else []
     return replace(draft, sections=tuple(sections))
 
 
-def _is_built(manifest: Manifest, name: str, item: Fact | Fence) -> bool:
+def _is_built(manifest: Manifest, name: str, section: Section, item: Fact | Fence) -> bool:
     if isinstance(item, Fact):
         return published.is_built(manifest, name, item)
-    fences = manifest.fences
-    return fences is None or fact_text.fence_id(name, item.lines) in fences
+    return manifest.fences is None or published.is_built_fence(manifest, name, section, item)
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from preread import check
 from preread.builds.build_plan import Plan
 from preread.check.screening import Screening
-from preread.dossier import fact_text, markdown, peoples_fences, sources
+from preread.dossier import fact_text, markdown, peoples_fences, published, sources
 from preread.dossier.peoples_fences import Follower
 from preread.dossier.relocation import Relocator
 from preread.infra.secrets import Credentials
-from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
+from preread.models import Draft, Fact, Fence, Manifest, Problem, Section, SpanMark
 from preread.services import Services
 
 LINES = re.compile(r":\d+(?:-\d+)?")
@@ -78,18 +78,15 @@ def by_hand(plan: Plan) -> tuple[str, ...]:
 
 def ids_of(drafts: Iterable[Draft]) -> set[str]:
     """The ids of all fences of these drafts."""
-    return {
-        fact_text.fence_id(draft.name, fence.lines)
-        for draft in drafts
-        for section in draft.sections
-        for fence in section.fences
-    }
+    return {fact_text.fence_id(draft.name, fence.lines) for draft, _, fence in _all(drafts)}
 
 
 def without_replaced(drafts: Iterable[Draft], theirs: PeoplesFences) -> tuple[Draft, ...]:
     """The drafts without fences for which a person's counts instead."""
     return tuple(
-        _without(draft, _replaced(draft, theirs)) if draft.name in theirs.texts else draft
+        _without(draft, _replaced(draft, theirs), theirs.ids)
+        if draft.name in theirs.texts
+        else draft
         for draft in drafts
     )
 
@@ -97,23 +94,39 @@ def without_replaced(drafts: Iterable[Draft], theirs: PeoplesFences) -> tuple[Dr
 def _ids(plan: Plan, manifest: Manifest, drafts: list[Draft]) -> Iterator[str]:
     """If the manifest does not say which fences builds wrote, none of the drafts' is a person's.
 
-    One that has the lines of a draft's under the same heading is the build's as well: a person may
-    have put it back.
+    One with another source is a person's. One that has the lines of a draft's under the same
+    heading is the build's, unless it was a person's before: a person may have put it back.
     """
-    built = ids_of(drafts) if manifest.fences is None else {*manifest.fences}
-    same = {place for draft in drafts for place in _places(draft)}
-    for name, text in plan.published.texts.items() if plan.published else ():
-        for place in _places(markdown.parse(name, manifest.feature, text)[0]):
-            id_ = fact_text.fence_id(name, place[2])
-            if id_ not in built and place not in same:
-                yield id_
+    new_ids, new_keys = ids_of(drafts), {*keys(drafts)}
+    same = {(one.name, section.heading, fence.lines) for one, section, fence in _all(drafts)}
+    texts = plan.published.texts.items() if plan.published else ()
+    published_drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in texts]
+    for draft, section, fence in _all(published_drafts):
+        id_ = fact_text.fence_id(draft.name, fence.lines)
+        key = peoples_fences.key(draft.name, section, fence)
+        if id_ in (new_ids if manifest.fences is None else manifest.fences):
+            is_built = (
+                manifest.fences is None
+                or published.is_built_fence(manifest, draft.name, section, fence)
+                or key in new_keys
+            )
+        else:
+            is_theirs = key in manifest.peoples_fences and key not in new_keys
+            is_built = (draft.name, section.heading, fence.lines) in same and not is_theirs
+        if not is_built:
+            yield id_
 
 
-def _places(draft: Draft) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """The file, the heading and the lines of each fence."""
-    for section in draft.sections:
-        for fence in section.fences:
-            yield draft.name, section.heading, fence.lines
+def keys(drafts: Iterable[Draft]) -> Iterator[str]:
+    """The keys of all fences of these drafts."""
+    return (peoples_fences.key(one.name, section, fence) for one, section, fence in _all(drafts))
+
+
+def _all(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fence]]:
+    for draft in drafts:
+        for section in draft.sections:
+            for fence in section.fences:
+                yield draft, section, fence
 
 
 def _valid(
@@ -127,15 +140,8 @@ def _valid(
         sections = [replace(one, items=tuple(fences)) for one, fences in found if one.source]
         drafts += [Draft(name, feature, tuple(sections))] if sections else []
     checked = check.check(services, feature, drafts, budget=False) if drafts else None
-    valid = set(_keys(checked.drafts if checked is not None else ()))
-    return {key: key in valid for key in _keys(drafts)}
-
-
-def _keys(drafts: Iterable[Draft]) -> Iterator[str]:
-    for draft in drafts:
-        for section in draft.sections:
-            for fence in section.fences:
-                yield peoples_fences.key(draft.name, section, fence)
+    valid = set(keys(checked.drafts if checked is not None else ()))
+    return {key: key in valid for key in keys(drafts)}
 
 
 def _replaced(draft: Draft, theirs: PeoplesFences) -> set[str]:
@@ -156,11 +162,15 @@ def _names(section: Section) -> set[str]:
     )
 
 
-def _without(draft: Draft, replaced: set[str]) -> Draft:
+def _without(draft: Draft, replaced: set[str], ids: Collection[str]) -> Draft:
     sections = []
     for section in draft.sections:
-        items = section.items
-        if not replaced.isdisjoint(_names(section)):
-            items = tuple(item for item in items if isinstance(item, Fact))
+        is_replaced = not replaced.isdisjoint(_names(section))
+        items = tuple(
+            item
+            for item in section.items
+            if isinstance(item, Fact)
+            or not (is_replaced or fact_text.fence_id(draft.name, item.lines) in ids)
+        )
         sections += [replace(section, items=items)] if items else []
     return replace(draft, sections=tuple(sections))

@@ -46,6 +46,7 @@ def make_manifest(
         facts=made.own_facts,
         cited=made.cited,
         fences=made.fences,
+        cited_by_fences=made.cited_by_fences,
         peoples_fences=made.peoples_fences,
         headings=made.headings,
         wordings=_wordings(plan, made),

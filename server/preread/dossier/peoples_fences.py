@@ -78,6 +78,10 @@ class Follower:
             return tracked or (source if ref and self.relocator.exists(ref) else "")
         quoted = [line.strip() for fence in fences for line in fence.lines if line.strip()]
         is_seen = any(one in self.manifest.peoples_fences for one in keys)
+        of_builds = self.manifest.fences or ()
+        is_corrected = not is_seen and any(one.partition(" ")[0] in of_builds for one in keys)
+        if is_corrected and self.relocator.exists(ref):
+            return source  # a person means these lines, also if the code is not there
         # A new fence may be about the lines as they are, which an earlier build cited as well.
         is_new = not is_seen and not self.relocator.has(tracked, quoted)
         if tracked and not (is_new and self.relocator.has(source, quoted)):

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from preread.dossier import basenames, fact_text, markdown
+from preread.dossier import basenames, fact_text, markdown, peoples_fences
 from preread.gates.feature_names import is_feature
 from preread.infra import merged_json
 from preread.infra.reading import names_in, plain_bytes, read_errors
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout
-from preread.models import Fact, Manifest, Model
+from preread.models import Fact, Fence, Manifest, Model, Section
 
 SCHEMA = 1
 MAX_READS = 50
@@ -122,6 +122,14 @@ def is_built(manifest: Manifest, file: str, fact: Fact) -> bool:
 def is_unverified(manifest: Manifest, fact: Fact) -> bool:
     """Whether a build found that the sources of a person's fact do not support it."""
     return not {fact.text, fact_text.with_sources(fact)}.isdisjoint(manifest.unverified)
+
+
+def is_built_fence(manifest: Manifest, file: str, section: Section, fence: Fence) -> bool:
+    """Whether a build wrote a published fence, and no person has corrected its source since."""
+    if fact_text.fence_id(file, fence.lines) not in (manifest.fences or ()):
+        return False
+    is_known = bool(manifest.cited_by_fences) and manifest.files.get(file) != ""
+    return not is_known or peoples_fences.key(file, section, fence) in manifest.cited_by_fences
 
 
 def staged(layout: Layout, feature: str) -> list[Path]:

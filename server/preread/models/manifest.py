@@ -87,6 +87,9 @@ class Manifest(Model):
     fences: tuple[str, ...] | None = Field(
         None, description="Ids of the fences that the build wrote; null if that is not known."
     )
+    cited_by_fences: tuple[str, ...] = Field(
+        (), description="These fences, by id and source: a person corrected other sources."
+    )
     peoples_fences: dict[str, bool] = Field(
         default_factory=dict,
         description="People's fences, by id and source -> whether the source has all their lines.",
