@@ -339,6 +339,12 @@ def test_the_source_that_a_person_corrects_in_a_builds_example_stays(
     check = dossier.cli("check", "login", cwd=dossier.root)
     assert check.status == (by < 0)
     assert dossier.text == mine
+    again = f"Source: {path}:{start - 1}-{end + by}"
+    dossier.edit(f"Source: {path}:{start}-{end + by}", again)
+    for arguments in ((), ("--force",)):
+        assert len(dossier.load(*arguments)) == (by < 0)
+        assert again in dossier.text
+    dossier.edit(again, f"Source: {path}:{start}-{end + by}")
     # A person can put the build's own source back: it is the build's again.
     dossier.edit(f"Source: {path}:{start}-{end + by}", f"Source: {source}")
     for above in (0, 1):

@@ -99,6 +99,7 @@ def _ids(plan: Plan, manifest: Manifest, drafts: list[Draft]) -> Iterator[str]:
     """
     new_ids, new_keys = ids_of(drafts), {*keys(drafts)}
     same = {(one.name, section.heading, fence.lines) for one, section, fence in _all(drafts)}
+    theirs = peoples_fences.ids_of(manifest.peoples_fences)
     texts = plan.published.texts.items() if plan.published else ()
     published_drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in texts]
     for draft, section, fence in _all(published_drafts):
@@ -111,7 +112,7 @@ def _ids(plan: Plan, manifest: Manifest, drafts: list[Draft]) -> Iterator[str]:
                 or key in new_keys
             )
         else:
-            is_theirs = key in manifest.peoples_fences and key not in new_keys
+            is_theirs = id_ in theirs and key not in new_keys
             is_built = (draft.name, section.heading, fence.lines) in same and not is_theirs
         if not is_built:
             yield id_

@@ -1,6 +1,6 @@
 """Code that people quote in a dossier's file: its `Source:` line follows it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from preread.dossier import fact_text, markdown, source_tracking, sources
@@ -21,6 +21,11 @@ class Followed(NamedTuple):
 def key(name: str, section: Section, fence: Fence) -> str:
     """The key of a person's fence in a manifest: its id and its source."""
     return f"{fact_text.fence_id(name, fence.lines)} {section.source}"
+
+
+def ids_of(keys: Iterable[str]) -> set[str]:
+    """The ids of the fences with these keys."""
+    return {one.partition(" ")[0] for one in keys}
 
 
 def sections_of_people(
@@ -78,8 +83,9 @@ class Follower:
             return tracked or (source if ref and self.relocator.exists(ref) else "")
         quoted = [line.strip() for fence in fences for line in fence.lines if line.strip()]
         is_seen = any(one in self.manifest.peoples_fences for one in keys)
-        of_builds = self.manifest.fences or ()
-        is_corrected = not is_seen and any(one.partition(" ")[0] in of_builds for one in keys)
+        known = {*(self.manifest.fences or ())} | ids_of(self.manifest.peoples_fences)
+        is_merged = "" in self.manifest.files.values()
+        is_corrected = not is_seen and not is_merged and not known.isdisjoint(ids_of(keys))
         if is_corrected and self.relocator.exists(ref):
             return source  # a person means these lines, also if the code is not there
         # A new fence may be about the lines as they are, which an earlier build cited as well.
