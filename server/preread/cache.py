@@ -198,9 +198,9 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
 
 
 def _new_fences(found: Published, manifest: Manifest, name: str) -> Iterator[str]:
-    """The code blocks of a file whose sources are not known, so that they cannot follow them."""
+    """The code blocks of a file that no build has seen with their sources."""
     for section in markdown.parse(name, manifest.feature, found.texts[name])[0].sections:
-        for fence in section.fences if section.source else ():
+        for fence in section.fences:
             is_built = published.is_built_fence(manifest, name, section, fence)
             is_known = peoples_fences.key(name, section, fence) in manifest.peoples_fences
             if not is_built and not is_known:

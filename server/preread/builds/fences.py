@@ -133,16 +133,18 @@ def _all(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fence]]:
 def _valid(
     services: Services, plan: Plan, texts: dict[str, str], ids: Collection[str]
 ) -> dict[str, bool]:
-    """People's fences that have a source -> whether they check out."""
+    """People's fences -> whether they check out; those without a source claim nothing."""
     feature = plan.request.feature
-    drafts = []
+    drafts, of_nothing = [], []
     for name, text in texts.items():
         found = peoples_fences.sections_of_people(name, feature, text, ids)
-        sections = [replace(one, items=tuple(fences)) for one, fences in found if one.source]
-        drafts += [Draft(name, feature, tuple(sections))] if sections else []
+        sections = [replace(one, items=tuple(fences)) for one, fences in found]
+        drafts += [Draft(name, feature, tuple(one for one in sections if one.source))]
+        of_nothing += [Draft(name, feature, tuple(one for one in sections if not one.source))]
+    drafts = [one for one in drafts if one.sections]
     checked = check.check(services, feature, drafts, budget=False) if drafts else None
-    valid = set(keys(checked.drafts if checked is not None else ()))
-    return {key: key in valid for key in keys(drafts)}
+    valid = {*keys(checked.drafts if checked is not None else ()), *keys(of_nothing)}
+    return {key: key in valid for key in (*keys(drafts), *keys(of_nothing))}
 
 
 def _replaced(draft: Draft, theirs: PeoplesFences) -> set[str]:

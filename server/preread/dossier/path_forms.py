@@ -14,7 +14,7 @@ def with_full_paths(text: str, draft: Draft) -> str:
     A path that is written out can make a later basename ambiguous, which is written out next.
     """
     meant = _meant_by_line(markdown.parse(draft.name, draft.feature, text)[0], draft)
-    for _ in draft.facts:
+    for _ in range(len(draft.facts) + 2):  # each pass can make one more basename ambiguous
         if (now := _corrected(text, draft, meant)) == text:
             break
         text = now

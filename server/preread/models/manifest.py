@@ -92,7 +92,8 @@ class Manifest(Model):
     )
     peoples_fences: dict[str, bool] = Field(
         default_factory=dict,
-        description="People's fences, by id and source -> whether the source has all their lines.",
+        description="People's fences, by id and source -> whether the source, if any, has all "
+        "their lines.",
     )
     headings: tuple[str, ...] | None = Field(
         None, description="Ids of the headings that the build wrote; null if that is not known."
