@@ -1009,7 +1009,7 @@ def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) 
     write(root, {".project/context/login/patterns.md": markdown.render(standing)})
     assert checks.with_peoples_facts(services(root), "login", [], SourceChanges(), list) == (
         (),
-        ({}, {}, {}),
+        ({}, {}, {}, ()),
     )
 
 
