@@ -54,10 +54,12 @@ def _screened(
     services: Services, plan: Plan, ids: set[str]
 ) -> tuple[frozenset[str], tuple[Problem, ...]]:
     """Those of the ids that may be published, and why the others may not."""
+    if plan.published is None or not ids:
+        return frozenset(), ()
     screening = Screening(Credentials(services.layout.root))
     removed: list[Problem] = []
     gone: set[str] = set()
-    for name, text in plan.published.texts.items() if plan.published and ids else ():
+    for name, text in plan.published.texts.items():
         for _, fences in peoples_fences.sections_of_people(name, plan.request.feature, text, ids):
             for fence in fences:
                 rejection = screening.rejection("\t".join((fence.language, *fence.lines)))
