@@ -12,6 +12,7 @@ from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
 from preread.check.budget import DRAFTED, PUBLISHED
 from preread.dossier import fact_text, hand_edits, markdown, published, sources
+from preread.dossier.committed import Committed
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
@@ -240,7 +241,8 @@ def _check_together(
 def _generations(services: Services, feature: str) -> list[Published]:
     from preread import versions  # a cached load does not need it
 
-    return versions.stored(services, feature)
+    of_git = Committed(services, feature).versions() if services.tree.is_git else ()
+    return [*versions.stored(services, feature), *of_git]
 
 
 def _ranks(evidence: Evidence) -> dict[str, float]:

@@ -107,13 +107,17 @@ class _PeoplesFacts:
         is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
         authors_known = bool(self.manifest.facts) and not is_merged
         shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
+        words = {fact_text.without_places(fact.text) for fact in draft.facts}
         theirs = _written_by_people(draft.name, published_text, self.manifest, self.merged)
         for section in theirs.sections:
             facts = [
                 fact
                 for fact in section.facts
-                if fact_text.shape(fact.text) not in shapes
-                or fact_text.fact_key(draft.name, fact) in self.merged.of_people
+                if fact_text.fact_key(draft.name, fact) in self.merged.of_people
+                or (
+                    fact_text.shape(fact.text) not in shapes
+                    and not self._is_superseded(draft.name, fact, words)
+                )
             ]
             current = [self._current(draft.name, section, fact) for fact in facts]
             items = []
@@ -124,6 +128,12 @@ class _PeoplesFacts:
                     self.renumbered.append(f"{draft.name}: {fact_text.with_sources(old)}")
             if items:
                 yield replace(section, items=tuple(items))
+
+    def _is_superseded(self, name: str, fact: Fact, words: Collection[str]) -> bool:
+        """Whether a build's fact is back from an earlier version, as after `git stash pop`."""
+        is_found_again = fact_text.without_places(fact.text) in words
+        is_edited = name in self.edited and self.manifest.files.get(name) != ""
+        return is_edited and is_found_again and self.where_written.was_built(name, fact)
 
     def _current(self, name: str, section: Section, fact: Fact) -> Fact:
         """The fact with its current sources; notes its new id and the sources it has lost."""

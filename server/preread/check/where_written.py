@@ -54,9 +54,16 @@ class WhereWritten:
         """The keys of a file's facts when it was last published; None if that is not known."""
         digest = self._manifest.files.get(name)
         for one in self._earlier:
-            if one.manifest is not None and one.manifest.files.get(name) == digest:
-                return self._keys(name, one.texts[name])
+            text = one.texts.get(name, "")
+            is_same = one.manifest is not None and one.manifest.files.get(name) == digest
+            if is_same and published.digest(text.encode("utf-8", "surrogatepass")) == digest:
+                return self._keys(name, text)
         return None
+
+    def was_built(self, name: str, fact: Fact) -> bool:
+        """Whether a build wrote exactly this fact into an earlier version of the dossier."""
+        digest = fact_text.cited_digest(name, fact)
+        return any(one.manifest and digest in one.manifest.cited for one in self._earlier)
 
     def _keys(self, name: str, text: str) -> set[fact_text.FactKey]:
         draft = markdown.parse(name, self._manifest.feature, text)[0]

@@ -7,10 +7,11 @@ something else may be there. Nothing is known if git does not say which versions
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.dossier import fact_text, markdown, published
+from preread.dossier.committed import Committed
 from preread.infra.reading import plain_bytes
 from preread.layout import FILES, MANIFEST
 from preread.models import Fact, Manifest, Section
@@ -92,12 +93,12 @@ class _Dossier:
 
     def __init__(self, services: Services, feature: str) -> None:
         self.tree, self.feature = services.tree, feature
-        self.folder = services.layout.relative(services.layout.dossier(feature))
+        self.committed = Committed(services, feature)
 
     def version(self, commit: str) -> Side:
         """The facts of a commit's version; none if it has no dossier, or git cannot read it."""
         names = [row.name for row in FILES]
-        *files, data = self._contents(commit, [*names, MANIFEST])
+        *files, data = self.committed.contents(commit, [*names, MANIFEST])
         manifest = published.parse_manifest(data, self.feature)
         if manifest is not None and not all(manifest.files.values()):
             manifest = None
@@ -118,32 +119,14 @@ class _Dossier:
         rebase = _last_rebase(self.tree)
         if rebase is not None and self._manifest(rebase.result) == now:
             yield rebase
-        for merge in (*_pending(self.tree), *_merged(self.tree, self.folder)):
+        for merge in (*_pending(self.tree), *_merged(self.tree, self.committed.folder)):
             if self._manifest(merge.result) != now:
                 break
             yield merge
             now = self._manifest(merge.ours)
 
     def _manifest(self, commit: str) -> bytes:
-        return self._contents(commit, (MANIFEST,))[0]
-
-    def _contents(self, commit: str, names: Sequence[str]) -> list[bytes]:
-        """What these files contain in a commit; nothing for those that it lacks.
-
-        Nothing for all of them if git cannot read one.
-        """
-        wanted = "".join(f"{commit}:./{self.folder}/{name}\n" for name in names)
-        done = self.tree.git("cat-file", "--batch", feed=wanted.encode())
-        if done.status:
-            return [b""] * len(names)
-        found, rest = [], done.out
-        for _ in names:
-            head, _, rest = rest.partition(b"\n")
-            is_there = head.split(b" ")[1:2] == [b"blob"]
-            size = int(head.split(b" ")[2]) if is_there else 0
-            found.append(_plain(rest[:size]))
-            rest = rest[size + 1 :] if is_there else rest
-        return found
+        return self.committed.contents(commit, (MANIFEST,))[0]
 
 
 def _plain(data: bytes) -> bytes:

@@ -1,0 +1,77 @@
+"""Edits of shared dossiers that no load has seen before git joined them with others."""
+
+from pathlib import Path
+
+import pytest
+
+from _processes import LOGIN
+from conftest import Cli, git
+from test_hand_edits import facts_by_author, file_of, project, share  # noqa: F401 - a fixture
+from test_merged_sides import edit, load_and_commit
+
+FIRST = "## login.py\n"
+
+
+def lines_with(path: Path, words: str) -> list[str]:
+    return [one for one in path.read_text().split("\n") if words in one]
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        [("stash", "-q"), ("checkout", "-q", "ann"), ("stash", "pop", "-q")],
+        [("commit", "-qam", "bob"), ("checkout", "-q", "ann"), ("cherry-pick", "bob")],
+        [("commit", "-qam", "bob"), ("checkout", "-q", "ann"), ("merge", "-q", "--squash", "bob")],
+    ],
+    ids=["stash pop", "cherry-pick", "squash"],
+)
+def test_old_versions_of_builds_facts_do_not_become_a_persons(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    join: list[tuple[str, ...]],
+) -> None:
+    share(project)
+    path = file_of(project)
+    git(project, "checkout", "-q", "-b", "ann")
+    (project / "login.py").write_text("#\n" + LOGIN)
+    load_and_commit(project, cli, "ann")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    edit(
+        path,
+        ("- `login_again`", "- Bob: the quote is `ATTEMPTS = 5` (login.py:3)\n- `login_again`"),
+    )
+    for command in join:
+        git(project, *command)
+    assert len(lines_with(path, "- class `LoginError`")) == 2, "git's union has both versions"
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert facts_by_author(cli, project)["person"] == {"Bob: the quote is `ATTEMPTS = 5`"}
+        assert len(lines_with(path, "- class `LoginError`")) == 1
+        assert lines_with(path, "- Bob:") == ["- Bob: the quote is `ATTEMPTS = 5` (:4)"]
+    assert cli("check", "--all", cwd=project).status == 0
+
+
+@pytest.mark.parametrize("how", ["not committed", "one commit", "two commits"])
+def test_a_fact_in_a_fresh_clone_means_the_lines_as_they_are(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    tmp_path: Path,
+    how: str,
+) -> None:
+    share(project)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(project), str(clone))
+    path = file_of(clone)
+    assert "login.py:7-8" in (file_of(clone, "manifest.json")).read_text()
+    (clone / "login.py").write_text("#\n#\n#\n#\n" + LOGIN)
+    if how == "two commits":
+        git(clone, "commit", "-qam", "code")
+    mine = "- Bob: two values (login.py:7-8)\n"
+    edit(path, (FIRST, FIRST + mine))
+    if how != "not committed":
+        git(clone, "commit", "-qam", "both")
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=clone).json["warnings"] == []
+        assert lines_with(path, "- Bob:") == ["- Bob: two values (:7-8)"] or (
+            lines_with(path, "- Bob:") == [mine[:-1]]
+        )
