@@ -75,3 +75,40 @@ def test_a_fact_in_a_fresh_clone_means_the_lines_as_they_are(
         assert lines_with(path, "- Bob:") == ["- Bob: two values (:7-8)"] or (
             lines_with(path, "- Bob:") == [mine[:-1]]
         )
+
+
+def test_what_a_rebase_writes_again_is_about_the_code_before_it(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    share(project)
+    path = file_of(project)
+    git(project, "checkout", "-q", "-b", "bob")
+    (project / "login.py").write_text("#\n#\n#\n#\n#\n" + LOGIN)
+    git(project, "commit", "-qam", "bob")
+    git(project, "checkout", "-q", "-b", "ann", "HEAD~1")
+    block = "\n## Ann's\nSource: login.py:11-18\n```python\n    if not name:\n```\n"
+    path.write_text(f"{path.read_text()}{block}")
+    edit(path, (FIRST, FIRST + "- Ann: a class (:7-8)\n"))
+    git(project, "commit", "-qam", "ann")
+    git(project, "pull", "-q", "--rebase", ".", "bob")
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert lines_with(path, "- Ann:") == ["- Ann: a class (:12-13)"]
+        assert lines_with(path, "Source:") == ["Source: login.py:16-23"]
+    assert cli("check", "--all", cwd=project).status == 0
+
+
+def test_part_of_a_range_that_was_committed_without_a_load_follows(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    share(project)
+    path = file_of(project)
+    block = "\n## Ann's\nSource: login.py:11-18\n```python\n    if not name:\n```\n"
+    path.write_text(f"{path.read_text()}{block}")
+    git(project, "commit", "-qam", "ann")
+    (project / "login.py").write_text("#\n" + LOGIN)
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert lines_with(path, "Source:") == ["Source: login.py:12-19"]

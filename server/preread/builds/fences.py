@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from preread import check
 from preread.builds.build_plan import Plan
 from preread.check.screening import Screening
+from preread.check.where_written import WhereWritten
 from preread.dossier import fact_text, markdown, peoples_fences, published, sources
 from preread.dossier.peoples_fences import Follower
 from preread.dossier.relocation import Relocator
@@ -37,7 +38,14 @@ def of_people(services: Services, plan: Plan, drafts: Iterable[Draft]) -> People
         return PeoplesFences()
     manifest = plan.published.manifest
     ids, removed = _screened(services, plan, {*_ids(plan, manifest, list(drafts))})
-    follower = Follower(Relocator(services.tree), manifest, plan.source_changes)
+    relocator = Relocator(services.tree)
+    where = WhereWritten(services, plan.published, relocator, list)
+
+    def by_commits(name: str, fence: Fence, source: str) -> str:
+        fact = Fact("", (source,), fence.line)
+        return where.by_commits(name, fact, "", (source,)).moved.get(source, "")
+
+    follower = Follower(relocator, manifest, plan.source_changes, by_commits)
     texts: dict[str, str] = {}
     spans: dict[str, str] = {}
     sought: dict[str, SpanMark] = {}

@@ -57,7 +57,7 @@ def with_peoples_facts(
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
     is_in_git = bool(current.edited) and services.tree.is_git
-    merged = merged_sides.merged(services, feature) if is_in_git else Sides(set(), set(), [])
+    merged = merged_sides.merged(services, feature) if is_in_git else Sides(set(), set(), [], [])
     followed = _PeoplesFacts(services, current, found, merged, generations)
     for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
@@ -232,8 +232,19 @@ class _PeoplesFacts:
     def _found_by_commits(self, name: str, fact: Fact, known: Collection[str]) -> SourceChanges:
         """What has become of the sources that are not known, unless others have the quotes."""
         unseen = [source for source in fact.sources if source not in known]
-        found = self.where_written.by_commits(name, fact, unseen)
+        found = self.where_written.by_commits(name, *self._before_rebase(name, fact), unseen)
         return self._if_quoted(fact, found)
+
+    def _before_rebase(self, name: str, fact: Fact) -> tuple[Fact, str]:
+        """The fact's line, and the commit whose file has it there; empty for the file as it is.
+
+        A rebase writes commits again whose facts are about the code as it was before.
+        """
+        key = fact_text.fact_key(name, fact)
+        for side in self.merged.rebased:
+            if key in side.facts:
+                return replace(fact, line=side.facts[key][1].line), side.commit
+        return fact, ""
 
     def _if_quoted(self, fact: Fact, found: SourceChanges) -> SourceChanges:
         """`found`, unless a fact's only source has moved to lines without its quotes."""

@@ -28,7 +28,7 @@ class WhereWritten:
         self._services, self._current, self._relocator = services, current, relocator
         self._manifest = current.manifest or Manifest(feature="")
         self._generations = generations
-        self._commit_of = cache(lambda path, line: line_map.commit_of(services.tree, path, line))
+        self._commit_of = cache(lambda *place: line_map.commit_of(services.tree, *place))
         self._map = cache(lambda *place: line_map.since(services.tree, *place))
 
     def is_new(self, name: str, fact: Fact) -> bool:
@@ -74,9 +74,12 @@ class WhereWritten:
         past = fact_history.events(self._services.layout, self._manifest.feature)
         return fact_history.facts_after(past)
 
-    def by_commits(self, name: str, fact: Fact, cited: Iterable[str]) -> SourceChanges:
+    def by_commits(
+        self, name: str, fact: Fact, version: str, cited: Iterable[str]
+    ) -> SourceChanges:
         """What has become of these sources since the commit that wrote the fact, if there is one.
 
+        `version`: the commit whose file has the fact on its line; empty for the file as it is.
         Of lines whose text was changed, a fact without quotes says nothing that can be looked up.
         """
         moved: dict[str, str] = {}
@@ -84,7 +87,8 @@ class WhereWritten:
         layout, quotes = self._services.layout, fact_text.quotes(fact.text)
         path = layout.relative(layout.dossier(self._manifest.feature) / name)
         refs = [ref for ref in map(sources.parse, cited) if ref and ref.kind == "lines"]
-        commit = self._commit_of(path, fact.line) if refs and self._services.tree.is_git else ""
+        is_known = bool(refs) and self._services.tree.is_git
+        commit = self._commit_of(path, fact.line, version) if is_known else ""
         for ref in refs if commit else ():
             now = self._relocator.path_now(ref.path)
             lines = self._map(commit, ref.path, now) if now else None

@@ -32,6 +32,7 @@ class Side(NamedTuple):
     facts: dict[fact_text.FactKey, tuple[Section, Fact]]
     of_people: set[fact_text.FactKey]  # those of the keys that are people's, if that is known
     manifest: Manifest | None  # None if git merged it, too
+    commit: str
 
 
 class Sides(NamedTuple):
@@ -40,6 +41,7 @@ class Sides(NamedTuple):
     taken_out: set[str]  # ids of facts
     of_people: set[fact_text.FactKey]
     sides: list[Side]
+    rebased: list[Side]  # those that git has written again on top of another, latest first
 
 
 class _Merge(NamedTuple):
@@ -48,6 +50,7 @@ class _Merge(NamedTuple):
     ours: str
     theirs: str
     result: str
+    is_rebase: bool = False
 
 
 def merged(services: Services, feature: str) -> Sides:
@@ -57,15 +60,16 @@ def merged(services: Services, feature: str) -> Sides:
     """
     dossier = _Dossier(services, feature)
     now = _plain(plain_bytes(services.layout.dossier(feature) / MANIFEST) or b"")
-    found = Sides(set(), set(), [])
+    found = Sides(set(), set(), [], [])
     for merge in dossier.merges(now):
         base = services.tree.git("merge-base", merge.ours, merge.theirs).out.decode().strip()
-        versions = [dossier.version(one) for one in (base, *merge)] if base else []
+        versions = [dossier.version(one) for one in (base, *merge[:3])] if base else []
         if versions and all(one.words for one in versions):
             before, ours, theirs, result = versions
             found.taken_out.update(_gone(before, ours, theirs) & result.words.keys())
             found.of_people.update(ours.of_people | theirs.of_people)
             found.sides.extend((ours, theirs))
+            found.rebased.extend([ours] if merge.is_rebase else [])
     return found
 
 
@@ -102,7 +106,7 @@ class _Dossier:
         manifest = published.parse_manifest(data, self.feature)
         if manifest is not None and not all(manifest.files.values()):
             manifest = None
-        found = Side({}, {}, set(), manifest)
+        found = Side({}, {}, set(), manifest, commit)
         for name, text in zip(names, map(published.text_of, files), strict=True):
             draft = markdown.parse(name, self.feature, text)[0]
             for _, section, fact in markdown.all_facts([draft]):
@@ -159,7 +163,7 @@ def _last_rebase(tree: Tree) -> _Merge | None:
             result = commit
         if STARTED.match(what):
             ours = _commit(tree, "ORIG_HEAD")
-            return _Merge(ours, commit, result) if ours else None
+            return _Merge(ours, commit, result, is_rebase=True) if ours else None
     return None
 
 

@@ -1,6 +1,6 @@
 """Code that people quote in a dossier's file: its `Source:` line follows it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from preread.dossier import fact_text, markdown, source_tracking, sources
@@ -42,8 +42,16 @@ def sections_of_people(
 class Follower:
     """Follows the sources of people's fences, as far as they are local."""
 
-    def __init__(self, relocator: Relocator, manifest: Manifest, found: SourceChanges) -> None:
+    def __init__(
+        self,
+        relocator: Relocator,
+        manifest: Manifest,
+        found: SourceChanges,
+        by_commits: Callable[[str, Fence, str], str],
+    ) -> None:
+        """`by_commits` returns where a file's new fence has its source now, by git's history."""
         self.relocator, self.manifest, self.found = relocator, manifest, found
+        self.by_commits = by_commits
 
     def follow(self, name: str, text: str, ids: Collection[str]) -> Followed:
         """Update the `Source:` lines of the fences with these ids."""
@@ -55,7 +63,8 @@ class Follower:
                 continue
             keys = [key(name, section, fence) for fence in fences]
             marks = self._marks(section.source, keys)
-            now = self._now(section.source, fences, keys, marks)
+            now = self._by_commits(name, section.source, fences, keys)
+            now = now or self._now(section.source, fences, keys, marks)
             if now:
                 cited.append(now)
             elif (mark := self._lost(section.source, marks)) is not None:
@@ -68,6 +77,16 @@ class Follower:
         """What was at the source's lines: also when they have been lost since then."""
         lost = [self.manifest.sought[one] for one in keys if one in self.manifest.sought]
         return {source: lost[0]} if lost else self.manifest.marks
+
+    def _by_commits(
+        self, name: str, source: str, fences: Collection[Fence], keys: Collection[str]
+    ) -> str:
+        """Where the source of fences is that no build has seen; empty without all their lines."""
+        if any(one in self.manifest.peoples_fences for one in keys):
+            return ""
+        now = self.by_commits(name, next(iter(fences)), source)
+        quoted = [line.strip() for fence in fences for line in fence.lines if line.strip()]
+        return now if now and self.relocator.has(now, quoted) else ""
 
     def _now(
         self,

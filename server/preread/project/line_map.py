@@ -92,9 +92,12 @@ def headings(diff: bytes) -> Iterator[tuple[bytes, Hunk | None]]:
         yield line, hunk
 
 
-def commit_of(tree: Tree, path: str, line: int) -> str:
-    """The commit that wrote a line of a file; empty if it is not committed or not known."""
+def commit_of(tree: Tree, path: str, line: int, version: str = "") -> str:
+    """The commit that wrote a line of a file; empty if it is not committed or not known.
+
+    `version`: the commit in which the file has that line; empty for the file as it is.
+    """
     options = ("--no-textconv", "--porcelain", f"-L{line},{line}")
-    done = tree.git("blame", *options, "--", path)
+    done = tree.git("blame", *options, *((version,) if version else ()), "--", path)
     commit = done.out.split(b" ", 1)[0].decode("ascii", "replace") if done.status == 0 else ""
     return commit if commit.strip("0") else ""
