@@ -413,3 +413,17 @@ def test_undo_removes_what_init_wrote_and_copies_what_was_changed(cli: Cli, tmp_
     assert (root / ".project" / ".gitignore").exists()
     assert cli("init", cwd=root).status == 0
     assert gates.exists()
+
+
+def test_init_says_that_the_repositorys_own_rules_ignore_dossiers(cli: Cli, project: Path) -> None:
+    (project / ".gitignore").write_text("# build\n.project\n")
+    notes = cli("init", "--share", "--json", cwd=project).json["notes"]
+    assert [one for one in notes if "Git ignores" in one] == [
+        "Git ignores dossiers because of .gitignore:2:.project; remove that to share them."
+    ]
+    (project / ".gitignore").write_text("# build\n")
+    assert not [
+        one
+        for one in cli("init", "--share", "--json", cwd=project).json["notes"]
+        if "ignores" in one
+    ]

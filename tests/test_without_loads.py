@@ -112,3 +112,11 @@ def test_part_of_a_range_that_was_committed_without_a_load_follows(
     for _ in range(2):
         assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
         assert lines_with(path, "Source:") == ["Source: login.py:12-19"]
+
+
+def test_a_load_names_files_with_marks_of_a_conflict(project: Path, cli: Cli) -> None:  # noqa: F811
+    path = file_of(project)
+    edit(path, (FIRST, f"<<<<<<< HEAD\n{FIRST}- Ann: a class (:7-8)\n=======\n>>>>>>> bob\n"))
+    for _ in range(2):
+        [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert warning == "Git left marks of a conflict in codebase.md; resolve it there."

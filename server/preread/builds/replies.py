@@ -291,6 +291,9 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
 def _unread_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
     """Warnings about what people wrote that cites lines of files, but not as a fact."""
     edited = {*found.edited, *manifest.by_hand}
+    in_conflict = [name for name in edited if _has_conflict(found.texts.get(name, ""))]
+    if in_conflict:
+        yield f"Git left marks of a conflict in {', '.join(sorted(in_conflict))}; resolve it there."
     unread = [
         f"{name}:{problem.line}"
         for name, text in found.texts.items()
@@ -304,6 +307,10 @@ def _unread_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
             f"These lines cite files, but are not facts, so nothing keeps them true: {shown}. "
             "A fact is one line that starts with `- ` and ends with its sources."
         )
+
+
+def _has_conflict(text: str) -> bool:
+    return any(line.startswith(("<<<<<<< ", ">>>>>>> ")) for line in text.split("\n"))
 
 
 def _cites_lines(line: str) -> bool:

@@ -173,6 +173,12 @@ def _notes(
             )
     if share and ".project/config.toml" in kept and not services.settings.share:
         notes.append(".project/config.toml was kept; set `share = true` in it.")
+    if share and services.tree.is_git:
+        # `check-ignore` does not support literal pathspecs.
+        command = ("--no-literal-pathspecs", "check-ignore", "-v", ".project/context")
+        rule = services.tree.git(*command).out.decode("utf-8", "replace").partition("\t")[0]
+        if rule and not rule.startswith(".project/.gitignore:"):
+            notes.append(f"Git ignores dossiers because of {rule}; remove that to share them.")
     return notes
 
 
