@@ -1,5 +1,6 @@
 """Edits of shared dossiers that no load has seen before git joined them with others."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,31 @@ def test_a_load_names_files_with_marks_of_a_conflict(project: Path, cli: Cli) ->
     for _ in range(2):
         [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
         assert warning == "Git left marks of a conflict in codebase.md; resolve it there."
+
+
+KINDS = """
+
+class LoginBy{}:
+    def login_now(self):
+        pass
+
+    def login_later(self):
+        pass
+"""
+
+
+def test_a_reworded_fact_about_equal_lines_follows_with_all_its_numbers(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    code, text = project / "login.py", LOGIN + KINDS.format("Mail") + KINDS.format("Key")
+    code.write_text(text)
+    cli("load", "login", "--force", cwd=project)
+    path = file_of(project)
+    edit(path, ("- `LoginByMail` :", "- Bob: `LoginByMail` :"))
+    [mine] = lines_with(path, "- Bob: ")
+    assert mine.count(" :") == 6
+    code.write_text(f"#\n{text}")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    later = re.sub(r" :(\d+)", lambda one: f" :{int(one[1]) + 1}", mine)
+    assert lines_with(path, "`LoginByMail` :") == [later]

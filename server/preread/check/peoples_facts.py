@@ -222,6 +222,8 @@ class _PeoplesFacts:
             return SourceChanges()
         found = self._found_by_digest(fact, self.found, self.manifest.marks)
         moved = {one: found.moved[one] for one in fact.sources if one in found.moved}
+        if any(one in found.lost for one in fact.sources):
+            return SourceChanges()  # all of its numbers, or none
         return self._if_quoted(fact, SourceChanges(moved))
 
     @cached_property
@@ -256,15 +258,29 @@ class _PeoplesFacts:
     def _found_by_digest(
         self, fact: Fact, found: SourceChanges, marks: Mapping[str, SpanMark]
     ) -> SourceChanges:
-        """`found`, with the lines that a build's fact cited before a person edited the fact."""
-        moved: dict[str, str] = {}
+        """`found`, with the lines that a build's fact cited before a person edited the fact.
+
+        Of several equal lines, those count that moved as far as the fact's others.
+        """
+        moved: dict[str, Ref] = {}
+        ambiguous: list[tuple[Ref, str]] = []
         for source in fact.sources:
             ref, digest = sources.parse(source), self.manifest.spans.get(source)
             is_lost = source in found.lost and source not in marks
             if ref is not None and ref.kind == "lines" and digest and is_lost:
                 now = self.relocator.equal_lines(ref, digest)
-                moved |= {source: str(now)} if now is not None else {}
-        return found.with_moved(moved)
+                if now is not None:
+                    moved[source] = now
+                else:
+                    ambiguous.append((ref, digest))
+        for ref, digest in ambiguous:
+            others = [(sources.parse(old), new) for old, new in moved.items()]
+            steps = {new.start - old.start for old, new in others if old and old.path == ref.path}
+            for step in steps if len(steps) == 1 else ():
+                now = replace(ref, start=ref.start + step, end=ref.end + step)
+                if self.relocator.has_digest(now, digest):
+                    moved[str(ref)] = now
+        return found.with_moved({old: str(new) for old, new in moved.items()})
 
     def _says(self, source: str, quotes: Iterable[str]) -> bool:
         """Whether a source has these quotes, as the check looks them up."""
