@@ -149,3 +149,47 @@ def test_a_reworded_fact_about_equal_lines_follows_with_all_its_numbers(
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
     later = re.sub(r" :(\d+)", lambda one: f" :{int(one[1]) + 1}", mine)
     assert lines_with(path, "`LoginByMail` :") == [later]
+
+
+def test_lines_that_one_side_corrected_and_the_other_moved(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    edit(path, (FIRST, FIRST + "- Ann: a guard (:13)\n"))
+    cli("load", "login", cwd=project)
+    share(project)
+    git(project, "checkout", "-q", "-b", "bob")
+    edit(path, ("a guard (:13)", "a guard (:14)"))
+    git(project, "commit", "-qam", "bob")
+    git(project, "checkout", "-q", "-b", "ann", "HEAD~1")
+    (project / "login.py").write_text("#\n#\n" + LOGIN)
+    load_and_commit(project, cli, "ann")
+    git(project, "merge", "-q", "-m", "merge", "bob")
+    assert len(lines_with(path, "a guard")) == 2, "git's union has both"
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert lines_with(path, "a guard") == ["- Ann: a guard (:16)"]
+
+
+def test_a_fact_reworded_beside_another_while_its_code_moved(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    edit(path, (FIRST, f"{FIRST}- Ann: a class (:7-8)\n- Bob: `token-` first (:18)\n"))
+    cli("load", "login", cwd=project)
+    share(project)
+    git(project, "checkout", "-q", "-b", "bob")
+    edit(path, ("`token-` first", "`token-` second"))
+    (project / "login.py").write_text("#\n#\n#\n" + LOGIN)
+    git(project, "commit", "-qam", "bob")
+    git(project, "checkout", "-q", "-b", "ann", "HEAD~1")
+    edit(path, ("Ann: a class", "Ann: an exception"))
+    git(project, "commit", "-qam", "ann")
+    git(project, "merge", "-q", "-m", "merge", "bob")
+    assert len(lines_with(path, "- Bob:")) == 2, "git's union has both"
+    for _ in range(2):
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert lines_with(path, "- Bob:") == ["- Bob: `token-` second (:21)"]
+        assert lines_with(path, "- Ann:") == ["- Ann: an exception (:10-11)"]

@@ -57,7 +57,7 @@ def with_peoples_facts(
     if current is None or current.manifest is None:
         return tuple(by_name.values()), People({}, {}, {})
     is_in_git = bool(current.edited) and services.tree.is_git
-    merged = merged_sides.merged(services, feature) if is_in_git else Sides(set(), set(), [], [])
+    merged = merged_sides.merged(services, feature) if is_in_git else Sides()
     followed = _PeoplesFacts(services, current, found, merged, generations)
     for name, text in current.texts.items():
         draft = by_name.get(name, Draft(name, feature))
@@ -228,8 +228,9 @@ class _PeoplesFacts:
 
     @cached_property
     def _shown(self) -> set[str]:
-        """The ids of the dossier's facts."""
-        return {*peoples_versions.reading_order(self.manifest.feature, self.texts)}
+        """The ids of the dossier's facts, without those that git's union brought back."""
+        order = peoples_versions.reading_order(self.manifest.feature, self.texts)
+        return {*order} - self.merged.taken_out
 
     def _found_by_commits(self, name: str, fact: Fact, known: Collection[str]) -> SourceChanges:
         """What has become of the sources that are not known, unless others have the quotes."""
@@ -334,6 +335,8 @@ def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) 
         home, fact = _on_its_side(name, written, merged) or (None, written)
         moved += [replace(home, items=(fact,))] if home is not None else []
         key = fact_text.fact_key(name, fact)
+        if key in merged.superseded:
+            continue
         if key in merged.of_people or not published.is_built(manifest, name, fact):
             theirs.setdefault(key[0], {})[key] = fact
     chosen = {

@@ -7,7 +7,9 @@ something else may be there. Nothing is known if git does not say which versions
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from preread.dossier import fact_text, markdown, published
@@ -31,17 +33,22 @@ class Side(NamedTuple):
     words: dict[str, str]  # id -> what identifies its words without the lines they name
     facts: dict[fact_text.FactKey, tuple[Section, Fact]]
     of_people: set[fact_text.FactKey]  # those of the keys that are people's, if that is known
+    loaded: set[fact_text.FactKey]  # those in files as the last load wrote them
     manifest: Manifest | None  # None if git merged it, too
     commit: str
 
 
-class Sides(NamedTuple):
+@dataclass(frozen=True)
+class Sides:
     """What the sides of a merge did."""
 
-    taken_out: set[str]  # ids of facts
-    of_people: set[fact_text.FactKey]
-    sides: list[Side]
-    rebased: list[Side]  # those that git has written again on top of another, latest first
+    taken_out: set[str] = field(default_factory=set)  # ids of facts
+    of_people: set[fact_text.FactKey] = field(default_factory=set)
+    # Facts whose lines one side only moved, while a person corrected them on the other.
+    superseded: set[fact_text.FactKey] = field(default_factory=set)
+    sides: list[Side] = field(default_factory=list)
+    # Those that git has written again on top of another, latest first.
+    rebased: list[Side] = field(default_factory=list)
 
 
 class _Merge(NamedTuple):
@@ -60,7 +67,7 @@ def merged(services: Services, feature: str) -> Sides:
     """
     dossier = _Dossier(services, feature)
     now = _plain(plain_bytes(services.layout.dossier(feature) / MANIFEST) or b"")
-    found = Sides(set(), set(), [], [])
+    found = Sides()
     for merge in dossier.merges(now):
         base = services.tree.git("merge-base", merge.ours, merge.theirs).out.decode().strip()
         versions = [dossier.version(one) for one in (base, *merge[:3])] if base else []
@@ -68,6 +75,7 @@ def merged(services: Services, feature: str) -> Sides:
             before, ours, theirs, result = versions
             found.taken_out.update(_gone(before, ours, theirs) & result.words.keys())
             found.of_people.update(ours.of_people | theirs.of_people)
+            found.superseded.update(_superseded(before, ours, theirs))
             found.sides.extend((ours, theirs))
             found.rebased.extend([ours] if merge.is_rebase else [])
     return found
@@ -92,6 +100,24 @@ def _gone(before: Side, ours: Side, theirs: Side) -> set[str]:
     return gone - corrected
 
 
+def _superseded(before: Side, ours: Side, theirs: Side) -> Iterator[fact_text.FactKey]:
+    """The facts that a side's load moved, while the other side has sources that no load wrote."""
+    versions = [_only_keys(one) for one in (before, ours, theirs)]
+    for id_ in versions[0].keys() & versions[1].keys() & versions[2].keys():
+        keys = [one[id_] for one in versions]
+        if len({*keys}) == len(keys):
+            moved = [
+                key for key, one in zip(keys[1:], (ours, theirs), strict=True) if key in one.loaded
+            ]
+            yield from moved if len(moved) == 1 else ()
+
+
+def _only_keys(side: Side) -> dict[str, fact_text.FactKey]:
+    """The keys of facts whose words no other fact has, by their ids."""
+    counts = Counter(id_ for id_, _ in side.facts)
+    return {key[0]: key for key in side.facts if counts[key[0]] == 1}
+
+
 class _Dossier:
     """The versions of a dossier that git has."""
 
@@ -106,14 +132,17 @@ class _Dossier:
         manifest = published.parse_manifest(data, self.feature)
         if manifest is not None and not all(manifest.files.values()):
             manifest = None
-        found = Side({}, {}, set(), manifest, commit)
-        for name, text in zip(names, map(published.text_of, files), strict=True):
+        found = Side({}, {}, set(), set(), manifest, commit)
+        for name, data in zip(names, files, strict=True):
+            text, digest = published.text_of(data), published.digest(data)
+            is_loaded = manifest is not None and manifest.files.get(name) == digest
             draft = markdown.parse(name, self.feature, text)[0]
             for _, section, fact in markdown.all_facts([draft]):
                 key = fact_text.fact_key(name, fact)
                 own = fact_text.fact_id(name, fact_text.without_places(fact.text))
                 found.words[key[0]] = own
                 found.facts[key] = section, fact
+                found.loaded.update({key} if is_loaded else ())
                 if manifest and manifest.facts and not published.is_built(manifest, name, fact):
                     found.of_people.add(key)
         return found
