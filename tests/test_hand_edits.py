@@ -1229,3 +1229,19 @@ def test_a_load_names_lines_that_cite_files_but_are_not_facts(project: Path, cli
         numbers = [f"patterns.md:{start + index}" for index in range(3)]
         assert ", ".join(numbers) + ". A fact" in warning
         assert "\n".join((*lines, *others)) in path.read_text()
+
+
+def test_a_builds_facts_below_a_heading_that_a_person_renamed_stay_the_builds(
+    project: Path, cli: Cli
+) -> None:
+    path = file_of(project)
+    before = [one for one in path.read_text().split("\n") if one.startswith("- ")]
+    path.write_text(path.read_text().replace("## login.py\n", "## Who may log in\n"))
+    for text in (LOGIN, f"{LOGIN}#\n", f"#\n{LOGIN}", LOGIN):
+        (project / "login.py").write_text(text)
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert people_in(project, cli) == []
+        after = [one for one in path.read_text().split("\n") if one.startswith("- ")]
+        assert len(after) == len(before)
+        assert cli("check", "login", cwd=project).status == 0
+    assert "## Who may log in\n" in path.read_text()

@@ -11,6 +11,12 @@ ALMOST = re.compile(r"[\w)\]]:\d")  # part of a path with a line
 MAX_SHOWN = 120  # characters of a bracket in a message
 
 
+def without_lines(bullet: str) -> str:
+    """The bullet without brackets at its end that only name lines, like `(:12, :20-30)`."""
+    text, parts = split_sources(bullet)
+    return text if text and parts and all(map(SHORT.fullmatch, parts)) else bullet
+
+
 def split_sources(bullet: str) -> tuple[str, list[str]]:
     """Split a bullet into its text and the parts of the balanced round brackets it ends with.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from preread.dossier import basenames, fact_text, markdown, peoples_fences
+from preread.dossier import basenames, brackets, fact_text, markdown, peoples_fences
 from preread.gates.feature_names import is_feature
 from preread.infra import merged_json
 from preread.infra.reading import names_in, plain_bytes, read_errors
@@ -111,8 +111,12 @@ def _with_both_sides(data: bytes, manifest: Manifest) -> Manifest:
 def is_built(manifest: Manifest, file: str, fact: Fact) -> bool:
     """Whether a build wrote a published fact, and no person has corrected its sources since.
 
-    After a merge it is not known what builds cited: git joins lines of both sides.
+    After a merge it is not known what builds cited: git joins lines of both sides. A fact without
+    sources has lost those of its section, whose heading a person renamed.
     """
+    if not fact.sources:
+        texts = (fact.text, brackets.without_lines(fact.text))
+        return any(fact_text.fact_id(file, text) in manifest.facts for text in texts)
     if fact_text.fact_id(file, fact.text) not in manifest.facts:
         return False
     is_known = bool(manifest.cited) and manifest.files.get(file) != ""
