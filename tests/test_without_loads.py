@@ -193,3 +193,18 @@ def test_a_fact_reworded_beside_another_while_its_code_moved(
         assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
         assert lines_with(path, "- Bob:") == ["- Bob: `token-` second (:21)"]
         assert lines_with(path, "- Ann:") == ["- Ann: an exception (:10-11)"]
+
+
+def test_sources_that_an_earlier_build_had_are_a_persons_correction(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    share(project)
+    path, code = file_of(project), project / "login.py"
+    code.write_text("#\n" + LOGIN)
+    load_and_commit(project, cli, "moved")
+    [class_] = lines_with(path, "- class `LoginError`")
+    edit(path, (class_, class_.replace("(:8-9)", "(:7-8)")))
+    for _ in range(2):
+        cli("load", "login", cwd=project)
+        assert lines_with(path, "- class `LoginError`") == [class_.replace("(:8-9)", "(:7-8)")]

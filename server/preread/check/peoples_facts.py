@@ -107,7 +107,9 @@ class _PeoplesFacts:
         is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
         authors_known = bool(self.manifest.facts) and not is_merged
         shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
-        words = {fact_text.without_places(fact.text) for fact in draft.facts}
+        now = markdown.parse(draft.name, self.manifest.feature, published_text)[0].facts
+        built = [one for one in now if published.is_built(self.manifest, draft.name, one)]
+        words = _words(draft.facts) & _words(built)
         theirs = _written_by_people(draft.name, published_text, self.manifest, self.merged)
         for section in theirs.sections:
             facts = [
@@ -130,7 +132,10 @@ class _PeoplesFacts:
                 yield replace(section, items=tuple(items))
 
     def _is_superseded(self, name: str, fact: Fact, words: Collection[str]) -> bool:
-        """Whether a build's fact is back from an earlier version, as after `git stash pop`."""
+        """Whether a build's fact is back from an earlier version, as after `git stash pop`.
+
+        `words`: those of builds' facts that the file has and the new build finds again.
+        """
         is_found_again = fact_text.without_places(fact.text) in words
         is_edited = name in self.edited and self.manifest.files.get(name) != ""
         return is_edited and is_found_again and self.where_written.was_built(name, fact)
@@ -320,6 +325,11 @@ class _PeoplesFacts:
         now = self.relocator.in_place_of(ref, mark) if mark is not None else None
         quotes = fact_text.quotes(fact.text)
         return now if now and any(self._says(str(now), [quote]) for quote in quotes) else None
+
+
+def _words(facts: Iterable[Fact]) -> set[str]:
+    """The words of facts, without the lines that they name."""
+    return {fact_text.without_places(fact.text) for fact in facts}
 
 
 def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) -> Draft:
