@@ -131,6 +131,11 @@ def changed(text):
         ("shop/cart.py:3", changed(SHOP.replace(RATES, f"{RATES},")), None),
         # blank lines at the end of what is cited
         ("shop/cart.py:3-4", changed("#\n" + SHOP), "shop/cart.py:4-5"),
+        # blank lines at its beginning, as long as its text is the same byte for byte
+        ("shop/cart.py:2-4", changed("#\n" + SHOP), "shop/cart.py:3-5"),
+        ("shop/cart.py:2-3", changed("#\n\n" + SHOP), "shop/cart.py:4-5"),
+        ("shop/cart.py:2-3", changed("#\n" + SHOP.replace('": ', '":  ')), "shop/cart.py:4-5"),
+        ("shop/cart.py:2-3", changed("#\n" + SHOP.replace("import os\n", "")), "shop/cart.py:2-3"),
         # a comment at the end of the first line
         (
             "shop/cart.py:1",

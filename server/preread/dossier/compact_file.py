@@ -205,12 +205,20 @@ class CompactFile:
         """Characters of these lines without added commas; 0-based, `end` is not included."""
         return self.offsets[end] - self.offsets[start] - self.commas[end - 1] + self.commas[start]
 
-    def with_blank_lines(self, place: Place, count: int) -> int:
-        """The last line of a place, extended by blank lines up to `count` lines in all."""
+    def with_blank_lines(self, place: Place, count: int, digest: str) -> tuple[int, int]:
+        """A place's lines with as many blank ones before it as give the original lines' digest.
+
+        If no number of them does, only with those after it, up to `count` lines in all.
+        """
+        start = place.start
+        while start >= 1 and (start == place.start or not self.lines[start - 1]):
+            if self.span_digest(start, start + count - 1) == digest:
+                return start, start + count - 1
+            start -= 1
         end = place.end
         while end < min(place.start + count - 1, len(self.lines)) and not self.lines[end]:
             end += 1
-        return end
+        return place.start, end
 
     def mark(self, start: int, end: int) -> SpanMark:
         text = _without_added_commas(self.lines[start - 1 : end])

@@ -59,8 +59,8 @@ class Relocator:
         place = self._in_file(ref.path, marked, digest) or self._elsewhere(ref.path, marked)
         if place is None:
             return None
-        end = self._text(place.path).with_blank_lines(place, marked.lines)
-        return replace(ref, path=place.path, start=place.start, end=end)
+        start, end = self._text(place.path).with_blank_lines(place, marked.lines, digest)
+        return replace(ref, path=place.path, start=start, end=end)
 
     def equal_lines(self, ref: Ref, digest: str) -> Ref | None:
         """Where the file, or its new place, has lines with this digest: as cited, else once."""
