@@ -372,3 +372,23 @@ def test_code_that_no_dossier_may_contain_is_removed_with_a_warning(
     assert path.read_text().count(f"```python\n{ours}\n```") == 1
     [copy] = (dossier.root / ".project/.state/backups").rglob("patterns.md*")
     assert secret in copy.read_text()
+
+
+def test_code_that_both_sides_of_a_merge_changed_is_shown_with_a_warning(dossier: Dossier) -> None:
+    """Git keeps both sides' lines, which may be in an order that nobody wrote."""
+    root = dossier.root
+    dossier.cli("init", "--share", cwd=root)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "shared")
+    for branch, old in (("alice", EXAMPLE.split("\n")[3]), ("bob", EXAMPLE.split("\n")[4])):
+        git(root, "checkout", "-q", "-b", branch, "HEAD" if branch == "alice" else "HEAD~1")
+        dossier.edit(f"{old}\n", "")
+        assert dossier.load() == ()
+        git(root, "commit", "-qam", branch)
+    git(root, "merge", "-q", "-m", "merge", "alice")
+    merged = dossier.text
+    [warning] = dossier.load()
+    assert "Both sides of a merge changed this code block" in warning
+    assert 'patterns.md, "Example test"' in warning
+    assert dossier.text == merged
+    assert dossier.load() == ()

@@ -49,6 +49,7 @@ class Assembled:
     peoples_fences: dict[str, bool]  # as in the manifest
     renumbered: tuple[str, ...]  # edits of people that a build undid
     removed_fences: tuple[Problem, ...]  # why others of people are left out
+    joined_fences: tuple[str, ...]  # file and heading of those of which a merge joined two versions
     headings: tuple[str, ...]  # and of the headings
 
     @property
@@ -118,6 +119,7 @@ def assemble(
         peoples_fences=theirs.valid,
         renumbered=people.renumbered,
         removed_fences=theirs.removed,
+        joined_fences=theirs.joined,
         headings=tuple(sorted(_headings_of_builds(plan, texts, headings) - headings_of_people)),
     )
 

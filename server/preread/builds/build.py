@@ -177,6 +177,7 @@ async def draft_and_publish(
         *returned,
         *replies.removed(made),
         *replies.renumbered(made),
+        *replies.joined(made),
     ]
     return await _recorded(services, plan, made, manifest, run, warnings)
 

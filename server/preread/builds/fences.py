@@ -10,7 +10,14 @@ from preread import check
 from preread.builds.build_plan import Plan
 from preread.check.screening import Screening
 from preread.check.where_written import WhereWritten
-from preread.dossier import fact_text, markdown, peoples_fences, published, sources
+from preread.dossier import (
+    fact_text,
+    markdown,
+    merged_sides,
+    peoples_fences,
+    published,
+    sources,
+)
 from preread.dossier.peoples_fences import Follower
 from preread.dossier.relocation import Relocator
 from preread.infra.secrets import Credentials
@@ -30,6 +37,7 @@ class PeoplesFences:
     sought: dict[str, SpanMark] = field(default_factory=dict)  # as in `Manifest.sought`
     valid: dict[str, bool] = field(default_factory=dict)  # as in `Manifest.peoples_fences`
     removed: tuple[Problem, ...] = ()  # why others are left out
+    joined: tuple[str, ...] = ()  # those of which a merge joined two versions: file and heading
 
 
 def of_people(services: Services, plan: Plan, drafts: Iterable[Draft]) -> PeoplesFences:
@@ -55,7 +63,9 @@ def of_people(services: Services, plan: Plan, drafts: Iterable[Draft]) -> People
         sought |= found.sought
         for ref in filter(None, map(sources.parse, found.sources)):
             spans[str(ref)] = sources.resolve(ref, services.tree).digest
-    return PeoplesFences(ids, texts, spans, sought, _valid(services, plan, texts, ids), removed)
+    valid = _valid(services, plan, texts, ids)
+    joined = tuple(_joined(services, plan))
+    return PeoplesFences(ids, texts, spans, sought, valid, removed, joined)
 
 
 def _screened(
@@ -68,13 +78,26 @@ def _screened(
     removed: list[Problem] = []
     gone: set[str] = set()
     for name, text in plan.published.texts.items():
-        for _, fences in peoples_fences.sections_of_people(name, plan.request.feature, text, ids):
+        for _, fences in peoples_fences.sections_with(name, plan.request.feature, text, ids):
             for fence in fences:
                 rejection = screening.rejection("\t".join((fence.language, *fence.lines)))
                 if rejection is not None:
                     removed.append(Problem(name, fence.line, *rejection))
                     gone.add(fact_text.fence_id(name, fence.lines))
     return frozenset(ids - gone), tuple(removed)
+
+
+def _joined(services: Services, plan: Plan) -> Iterator[str]:
+    """The file and heading of each published fence of which git joined the lines of two sides."""
+    if plan.published is None or not services.tree.is_git:
+        return
+    feature, texts = plan.request.feature, plan.published.texts
+    edited = {name: texts.get(name, "") for name in plan.published.edited}
+    edited = {name: text for name, text in edited.items() if "\n```" in text}
+    joined = merged_sides.merged(services, feature).joined_fences if edited else ()
+    for name, text in edited.items() if joined else ():
+        found = peoples_fences.sections_with(name, feature, text, joined)
+        yield from (f'{name}, "{section.heading}"' for section, _ in found)
 
 
 def by_hand(plan: Plan) -> tuple[str, ...]:
@@ -147,7 +170,7 @@ def _valid(
     feature = plan.request.feature
     drafts, of_nothing = [], []
     for name, text in texts.items():
-        found = peoples_fences.sections_of_people(name, feature, text, ids)
+        found = peoples_fences.sections_with(name, feature, text, ids)
         sections = [replace(one, items=tuple(fences)) for one, fences in found]
         drafts += [Draft(name, feature, tuple(one for one in sections if one.source))]
         of_nothing += [Draft(name, feature, tuple(one for one in sections if not one.source))]

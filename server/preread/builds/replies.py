@@ -128,6 +128,12 @@ def renumbered(made: Assembled) -> Iterator[str]:
         yield f"So are those of {counted(more, 'more fact')}."
 
 
+def joined(made: Assembled) -> Iterator[str]:
+    """Warnings about people's code blocks of which a merge joined two versions."""
+    for one in made.joined_fences[:MAX_LOST]:
+        yield f"Both sides of a merge changed this code block; git kept the lines of both: {one}."
+
+
 def removed(made: Assembled) -> Iterator[str]:
     """Warnings about what people wrote, and no dossier may contain."""
     for what, problems in (("fact", made.checked.removed), ("code block", made.removed_fences)):

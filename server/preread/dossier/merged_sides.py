@@ -34,6 +34,7 @@ class Side(NamedTuple):
     facts: dict[fact_text.FactKey, tuple[Section, Fact]]
     of_people: set[fact_text.FactKey]  # those of the keys that are people's, if that is known
     loaded: set[fact_text.FactKey]  # those in files as the last load wrote them
+    fences: set[str]  # ids
     manifest: Manifest | None  # None if git merged it, too
     commit: str
 
@@ -46,6 +47,7 @@ class Sides:
     of_people: set[fact_text.FactKey] = field(default_factory=set)
     # Facts whose lines one side only moved, while a person corrected them on the other.
     superseded: set[fact_text.FactKey] = field(default_factory=set)
+    joined_fences: set[str] = field(default_factory=set)  # ids of those that neither side has
     sides: list[Side] = field(default_factory=list)
     # Those that git has written again on top of another, latest first.
     rebased: list[Side] = field(default_factory=list)
@@ -76,6 +78,7 @@ def merged(services: Services, feature: str) -> Sides:
             found.taken_out.update(_gone(before, ours, theirs) & result.words.keys())
             found.of_people.update(ours.of_people | theirs.of_people)
             found.superseded.update(_superseded(before, ours, theirs))
+            found.joined_fences.update(result.fences - ours.fences - theirs.fences)
             found.sides.extend((ours, theirs))
             found.rebased.extend([ours] if merge.is_rebase else [])
     return found
@@ -132,11 +135,13 @@ class _Dossier:
         manifest = published.parse_manifest(data, self.feature)
         if manifest is not None and not all(manifest.files.values()):
             manifest = None
-        found = Side({}, {}, set(), set(), manifest, commit)
+        found = Side({}, {}, set(), set(), set(), manifest, commit)
         for name, data in zip(names, files, strict=True):
             text, digest = published.text_of(data), published.digest(data)
             is_loaded = manifest is not None and manifest.files.get(name) == digest
             draft = markdown.parse(name, self.feature, text)[0]
+            for section in draft.sections:
+                found.fences.update(fact_text.fence_id(name, one.lines) for one in section.fences)
             for _, section, fact in markdown.all_facts([draft]):
                 key = fact_text.fact_key(name, fact)
                 own = fact_text.fact_id(name, fact_text.without_places(fact.text))

@@ -28,7 +28,7 @@ def ids_of(keys: Iterable[str]) -> set[str]:
     return {one.partition(" ")[0] for one in keys}
 
 
-def sections_of_people(
+def sections_with(
     name: str, feature: str, text: str, ids: Collection[str]
 ) -> list[tuple[Section, list[Fence]]]:
     """The sections of a file that have fences with these ids, with these fences."""
@@ -57,7 +57,7 @@ class Follower:
         """Update the `Source:` lines of the fences with these ids."""
         lines, cited = text.split("\n"), []
         sought: dict[str, SpanMark] = {}
-        for section, fences in sections_of_people(name, self.manifest.feature, text, ids):
+        for section, fences in sections_with(name, self.manifest.feature, text, ids):
             ref = sources.parse(section.source) if section.source else None
             if ref is None or not sources.ROWS[ref.kind].local:
                 continue
