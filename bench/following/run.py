@@ -385,6 +385,8 @@ def main() -> None:
         for row in data["repository"]
         if given.split in {None, row["split"]} and re.search(given.repo or "", row["url"])
     ]
+    if not projects:
+        parser.error("manifest.toml has no such repository; its `url` must match --repo")
     rows = asyncio.run(follow(projects))
     print(json.dumps(figures(rows), indent=1))
 
