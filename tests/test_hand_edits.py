@@ -11,7 +11,7 @@ import pytest
 from _processes import LOGIN, small
 from conftest import Cli, Ran, git
 from preread.builds import lost_manifests
-from preread.dossier import fact_text, hand_edits, markdown
+from preread.dossier import fact_text, hand_edits, lost_paths, markdown
 from preread.infra import merged_json
 from preread.models import Draft, Fact, Section
 
@@ -174,7 +174,7 @@ def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
 
 def test_a_basename_that_became_ambiguous_is_written_out() -> None:
     old = "# Codebase: login\n\n## src/a.py\n- `one` :1\n\n## Ours\n- two (ex/a.py:1)\n- three (a.py:3)\n"
-    text = markdown.with_lost_paths("codebase.md", "login", old, {"a.py": "src/a.py"})
+    text = lost_paths.with_basenames("codebase.md", "login", old, {"a.py": "src/a.py"})
     assert text == old.replace("(a.py:3)", "(src/a.py:3)")
 
 

@@ -181,6 +181,8 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
     """
     if found.is_merged:
         yield "git merged two versions of it"
+    for name in found.restored:
+        yield f"a person removed paths from {name}"
     for name in found.edited:
         if manifest.files.get(name) == "":
             yield f"it is not known who wrote {name}"

@@ -87,10 +87,10 @@ def with_doubt(reply: LoadReply, why: str) -> LoadReply:
 
 
 def _shown(found: Published) -> tuple[object, ...]:
-    """A dossier's texts, and its facts and people's fences that no longer check out."""
+    """A dossier's texts, whether its files have them, and what no longer checks out."""
     manifest = found.manifest or Manifest(feature="")
     fences = [key for key, is_valid in manifest.peoples_fences.items() if not is_valid]
-    return found.texts, manifest.unverified, fences
+    return found.texts, found.restored, manifest.unverified, fences
 
 
 def returned_facts(services: Services, before: Published | None, made: Assembled) -> list[str]:

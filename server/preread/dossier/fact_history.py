@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
-from preread.dossier import brackets, fact_text, markdown, sources
+from preread.dossier import fact_text, markdown, sources
 from preread.dossier.fact_changes import Change, Facts, Known, compare
 from preread.dossier.published import Published
 from preread.dossier.sources import SourceError
@@ -54,10 +54,8 @@ def facts_in(texts: Mapping[str, str], feature: str) -> Facts:
 
 
 def _known(file: str, fact: Fact) -> Known:
-    # They are no sources any more if a person renamed the section's heading.
-    text = fact.text if fact.sources else brackets.without_lines(fact.text)
-    id_ = fact_text.fact_id(file, text)
-    return Known(id=id_, file=file, text=text, sources=fact.sources)
+    id_ = fact_text.fact_id(file, fact.text)
+    return Known(id=id_, file=file, text=fact.text, sources=fact.sources)
 
 
 def events(layout: Layout, feature: str) -> list[Event]:

@@ -182,9 +182,9 @@ def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines
 
 
 def _home_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> Section | None:
-    """The old section with one of a section's facts or its heading; None if there is none."""
+    """The old section with a section's heading, else with one of its facts; None without either."""
     new = set(map(id, section.facts))
-    for old in before.sections:
+    for old in sorted(before.sections, key=lambda old: old.heading != section.heading):
         shares = any(id(pairs.get(fact.line)) in new for fact in old.facts)
         # Nothing may come before a `Source:` line of its own.
         takes_facts = old.items or old.source == markdown.heading_source(old.heading)

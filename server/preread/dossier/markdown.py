@@ -204,21 +204,6 @@ def parse(
     return draft, reader.problems
 
 
-def with_lost_paths(name: str, feature: str, text: str, lost: Mapping[str, str]) -> str:
-    """The text, with basenames written out whose only path a person or a merge removed."""
-    before = parse(name, feature, text)[0]
-    lines = text.split("\n")
-    for old, now in zip(
-        before.sections, parse(name, feature, text, lost=lost)[0].sections, strict=True
-    ):
-        if now.source != old.source:
-            put_source(lines, now, now.source)
-        for fact, whole in zip(old.facts, now.facts, strict=True):
-            if (fact.text, fact.sources) != (whole.text, whole.sources):
-                lines[whole.line - 1] = bullet(whole, now.source, Paths())
-    return "\n".join(lines)
-
-
 def put_source(lines: list[str], section: Section, source: str) -> None:
     """Replace the `Source:` line of a section as it was read from these lines."""
     for number in _source_lines(lines, section):

@@ -4,14 +4,14 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from preread.dossier import basenames, brackets, fact_text, markdown, peoples_fences
+from preread.dossier import basenames, fact_text, lost_paths, peoples_fences
 from preread.gates.feature_names import is_feature
 from preread.infra import merged_json
 from preread.infra.reading import names_in, plain_bytes, read_errors
@@ -27,11 +27,15 @@ READY, MARK = ".ready", "ready.json"
 
 
 class Published(NamedTuple):
-    """A published dossier; `edited` names the files whose digest differs from the manifest's."""
+    """A published dossier; `edited` names the files whose digest differs from the manifest's.
+
+    `restored` names those whose texts have paths again that a person removed from the files.
+    """
 
     manifest: Manifest | None
     texts: dict[str, str]
     edited: tuple[str, ...]
+    restored: tuple[str, ...] = ()
 
     @property
     def is_as_built(self) -> bool:
@@ -111,12 +115,8 @@ def _with_both_sides(data: bytes, manifest: Manifest) -> Manifest:
 def is_built(manifest: Manifest, file: str, fact: Fact) -> bool:
     """Whether a build wrote a published fact, and no person has corrected its sources since.
 
-    After a merge it is not known what builds cited: git joins lines of both sides. A fact without
-    sources has lost those of its section, whose heading a person renamed.
+    After a merge it is not known what builds cited: git joins lines of both sides.
     """
-    if not fact.sources:
-        texts = (fact.text, brackets.without_lines(fact.text))
-        return any(fact_text.fact_id(file, text) in manifest.facts for text in texts)
     if fact_text.fact_id(file, fact.text) not in manifest.facts:
         return False
     is_known = bool(manifest.cited) and manifest.files.get(file) != ""
@@ -210,24 +210,26 @@ def _snapshot(layout: Layout, feature: str) -> _Snapshot:
         manifest = _with_both_sides(data, manifest)
         files, edited = manifest.files, _edited(found, manifest)
     is_consistent = not edited and files.keys() == found.keys()
-    texts = _texts(layout, found, manifest, edited)
+    whole = _published(layout, found, manifest, edited)
     state = (found, before, latest)
-    return _Snapshot(Published(manifest, texts, edited), is_consistent, before == after, state)
+    return _Snapshot(whole, is_consistent, before == after, state)
 
 
-def _texts(
-    layout: Layout, found: Mapping[str, bytes], manifest: Manifest | None, edited: Iterable[str]
-) -> dict[str, str]:
-    """The texts of a dossier's files; of edited ones with the paths that were taken out."""
+def _published(
+    layout: Layout,
+    found: Mapping[str, bytes],
+    manifest: Manifest | None,
+    edited: tuple[str, ...],
+) -> Published:
+    """A dossier with the texts of its files; of edited ones with the paths that were taken out."""
     texts = {name: text_of(data) for name, data in found.items()}
     if manifest is None or not edited:
-        return texts
+        return Published(manifest, texts, edited)
     lost = basenames.by_basename(manifest.spans)
     lost = {name: path for name, path in lost.items() if not (layout.root / name).exists()}
-    whole = {
-        name: markdown.with_lost_paths(name, manifest.feature, texts[name], lost) for name in edited
-    }
-    return texts | whole
+    whole = {name: lost_paths.restored(name, texts[name], manifest, lost) for name in edited}
+    restored = tuple(name for name, text in whole.items() if text != texts[name])
+    return Published(manifest, texts | whole, edited, restored)
 
 
 def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
@@ -249,8 +251,7 @@ def in_place(layout: Layout, feature: str) -> Published:
     folder = layout.dossier(feature)
     found = _files(folder, None)
     manifest = parse_manifest(plain_bytes(folder / MANIFEST), feature)
-    edited = _edited(found, manifest)
-    return Published(manifest, _texts(layout, found, manifest, edited), edited)
+    return _published(layout, found, manifest, _edited(found, manifest))
 
 
 def _edited(found: Mapping[str, bytes], manifest: Manifest | None) -> tuple[str, ...]:
