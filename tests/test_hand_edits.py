@@ -13,7 +13,7 @@ from conftest import Cli, Ran, git
 from preread.builds import lost_manifests
 from preread.dossier import fact_text, hand_edits, lost_paths, markdown
 from preread.infra import merged_json
-from preread.models import Draft, Fact, Section
+from preread.models import Draft, Fact, Manifest, Section
 
 OLD = """# Patterns: login
 
@@ -1245,3 +1245,28 @@ def test_a_builds_facts_below_a_heading_that_a_person_renamed_stay_the_builds(
         assert len(after) == len(before)
         assert cli("check", "login", cwd=project).status == 0
     assert "## Who may log in\n" in path.read_text()
+
+
+def test_a_fact_about_a_commit_does_not_depend_on_settings_of_git(project: Path, cli: Cli) -> None:
+    path, manifest = file_of(project), file_of(project, "manifest.json")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "ready")
+    source = f"commit:{git(project, 'rev-parse', 'HEAD')[:9]}"
+    path.write_text(f"{path.read_text()}\n## Mine\n- Ann: this is why ({source})\n")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    before = manifest.read_bytes()
+    git(project, "config", "core.abbrev", "13")
+    git(project, "config", "diff.noprefix", "true")
+    git(project, "config", "diff.algorithm", "patience")
+    git(project, "config", "diff.context", "9")
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert (reply["state"], reply["warnings"]) == ("cached", [])
+    assert manifest.read_bytes() == before
+    # An earlier version recorded a digest of what git showed.
+    digest = Manifest.model_validate_json(before).spans[source]
+    manifest.write_text(before.decode().replace(digest, "0" * len(digest)))
+    (project / "login.py").write_text(f"#\n{LOGIN}")
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert (reply["state"], reply["warnings"]) == ("refreshed", [])
+    assert Manifest.model_validate_json(manifest.read_bytes()).spans[source] == digest
+    assert cli("check", "login", cwd=project).status == 0

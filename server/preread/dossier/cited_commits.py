@@ -7,6 +7,11 @@ from preread.gates.spans import without_carriage_returns
 from preread.project.tree import MAX_COMMIT, Tree
 
 MAX_TOGETHER = 40  # commits that one git process reads
+OPTIONS = (
+    "--no-ext-diff --no-textconv --no-color --no-show-signature --encoding=UTF-8 --full-index "
+    "--src-prefix=a/ --dst-prefix=b/ --unified=3 --inter-hunk-context=0 --diff-algorithm=myers "
+    "--indent-heuristic --find-renames --submodule=short --no-relative --patch"
+).split()
 
 
 def read(names: Sequence[str], tree: Tree) -> None:
@@ -29,11 +34,13 @@ def lines_of(name: str, tree: Tree) -> tuple[str, ...]:
 
 
 def _shown(names: Sequence[str], tree: Tree, mark: str) -> str:
-    """Messages and patches of commits, each after the mark; empty if a commit does not exist."""
-    options = "--no-ext-diff --no-textconv --no-color --patch".split()
+    """Messages and patches of commits, each after the mark; empty if a commit does not exist.
+
+    The hash is their first line. Settings of git do not change what they contain.
+    """
     layout = f"--format={mark}%n%H%n%B" if mark else "--format=%H%n%B"
     commits = [f"{name}^{{commit}}" for name in names]
-    done = tree.git("show", *options, layout, *commits) if tree.is_git else None
+    done = tree.git("show", *OPTIONS, layout, *commits) if tree.is_git else None
     return done.out.decode("utf-8", "replace") if done is not None and done.status == 0 else ""
 
 

@@ -105,9 +105,9 @@ class Relocator:
         return now if self.has_digest(now, digest) else None
 
     def has_digest(self, ref: Ref, digest: str) -> bool:
-        """Whether a source has this text, as in a manifest's spans."""
+        """Whether a source has this text, as in a manifest's spans. A commit never changes."""
         try:
-            return sources.resolve(ref, self.tree).digest == digest
+            return sources.resolve(ref, self.tree).digest == digest or ref.kind == "commit"
         except SourceError:
             return False
 

@@ -106,7 +106,7 @@ def _state(services: Services, ref: Ref, digest: str) -> str:
         now = sources.resolve(ref, services.tree).digest
     except SourceError:
         return "gone"
-    return "" if now == digest else "changed"
+    return "" if now == digest or ref.kind == "commit" else "changed"  # a commit never changes
 
 
 def updated_draft(draft: Draft, found: SourceChanges) -> tuple[Draft, tuple[LostFact, ...]]:

@@ -44,6 +44,7 @@ class Span:
 
     lines: tuple[str, ...]
     around: Callable[[], frozenset[str]] = frozenset
+    name: str = ""  # what the lines never change under, such as the hash of a commit
 
     @property
     def names(self) -> frozenset[str]:
@@ -52,8 +53,11 @@ class Span:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the lines joined by LF, first 16 hex digits. A CR before LF is ignored."""
-        return spans.digest(self.lines)
+        """SHA-256 of the lines joined by LF, first 16 hex digits. A CR before LF is ignored.
+
+        Of a commit only its hash: how git shows it depends on settings and on the clone.
+        """
+        return spans.digest((self.name,) if self.name else self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,7 @@ def _resolve_commit(ref: Ref, tree: Tree) -> Span:
     lines = cited_commits.lines_of(ref.name, tree)
     if not lines:
         raise SourceError("E_SOURCE_COMMIT", f"this repository has no commit `{ref.name}`")
-    return Span(lines)
+    return Span(lines, name=lines[0])
 
 
 # -- run:<id>, ticket:<id>, doc:<path>#p3
