@@ -518,7 +518,9 @@ def test_of_many_facts_that_cannot_be_verified_the_first_are_named(project: Path
     path.write_text(f"{path.read_text()}\n## Ours\n{bullets}")
     warnings = cli("load", "login", "--force", "--json", cwd=project).json["warnings"]
     assert warnings[4] == "A person wrote this, and it names no source: rule 4"
-    assert warnings[5:] == ["People wrote 3 more facts that cannot be verified."]
+    assert warnings[5:] == [
+        "People wrote 3 more facts that cannot be verified; `preread check login` lists all."
+    ]
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["tracked", "new"])
@@ -1229,6 +1231,18 @@ def test_a_load_names_lines_that_cite_files_but_are_not_facts(project: Path, cli
         numbers = [f"patterns.md:{start + index}" for index in range(3)]
         assert ", ".join(numbers) + ". A fact" in warning
         assert "\n".join((*lines, *others)) in path.read_text()
+
+
+def test_a_load_names_a_source_below_a_heading_that_is_none(project: Path, cli: Cli) -> None:
+    path = file_of(project)
+    code = "### Snippet\nSource: login.py:3-4\n```python\nATTEMPTS = 5\n```\n"
+    path.write_text(f"{path.read_text()}\n{code}")
+    number = path.read_text().split("\n").index("Source: login.py:3-4") + 1
+    for text in (LOGIN, f"#\n{LOGIN}"):
+        (project / "login.py").write_text(text)
+        [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert f"nothing keeps them true: codebase.md:{number}. A fact" in warning
+        assert code in path.read_text()
 
 
 def test_a_builds_facts_below_a_heading_that_a_person_renamed_stay_the_builds(

@@ -291,7 +291,10 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
         cited = f" ({', '.join(fact.sources)})"[:MAX_SHOWN] if fact.sources else ""
         yield f"A person wrote this, and {why}: {fact.text[:MAX_SHOWN]}{cited}"
     if (more := len(unverified) - MAX_LOST) > 0:
-        yield f"People wrote {counted(more, 'more fact')} that cannot be verified."
+        yield (
+            f"People wrote {counted(more, 'more fact')} that cannot be verified; "
+            f"`preread check {manifest.feature}` lists all."
+        )
 
 
 def _unread_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
@@ -305,13 +308,15 @@ def _unread_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
         for name, text in found.texts.items()
         if name in edited
         for problem in markdown.parse(name, manifest.feature, text)[1]
-        if problem.code == "E_PROSE" and _cites_lines(text.split("\n")[problem.line - 1])
+        if problem.code in {"E_PROSE", "E_SECTION_SOURCE"}
+        and _cites_lines(text.split("\n")[problem.line - 1])
     ]
     if unread:
         shown = ", ".join(unread[:MAX_LOST]) + (", …" if len(unread) > MAX_LOST else "")
         yield (
             f"These lines cite files, but are not facts, so nothing keeps them true: {shown}. "
-            "A fact is one line that starts with `- ` and ends with its sources."
+            "A fact is one line that starts with `- ` and ends with its sources; a `Source:` line "
+            "comes right after a heading that starts with `## `."
         )
 
 
@@ -344,7 +349,10 @@ def _fence_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
             f"See `preread check {manifest.feature}`."
         )
     if (more := len(shown) - MAX_LOST) > 0:
-        yield f"{counted(more, 'more code block')} of people cannot be verified."
+        yield (
+            f"{counted(more, 'more code block')} of people cannot be verified; "
+            f"`preread check {manifest.feature}` lists all."
+        )
 
 
 def _cost_today(services: Services, stats: Stats) -> float:
