@@ -288,6 +288,37 @@ def test_a_copy_in_a_function_of_another_name_is_not_taken_for_one_whose_class_w
     assert relocated(root, record) == "shop/cart.py:5"
 
 
+OPEN = '''\
+def open_file(name, mode="r"):
+    """Open a file, or standard input for a dash."""
+    if name == "-":
+        return sys.stdin
+    return open(name, mode)
+'''
+INDENTED = "".join(f"    {line}" for line in OPEN.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        (OPEN, {"shop/files.py": f"class Files:\n{INDENTED}"}, {1: 2, 3: 4, 4: 5}),
+        (f"class Files:\n{INDENTED}", {"shop/files.py": OPEN}, {2: 1, 4: 3, 5: 4}),
+        # the function of another name, or another line of it, is a copy at best
+        (OPEN, {"shop/files.py": f"class Files:\n{INDENTED.replace('open_file', 'read')}"}, {3: 0}),
+        (OPEN, {"shop/files.py": "class Files:\n    def open_file(self):\n        return sys.stdin\n"},
+         {4: 0}),
+        (OPEN, dict.fromkeys(("shop/a.py", "shop/b.py"), f"class Files:\n{INDENTED}"), {3: 0}),
+    ],
+)  # fmt: skip
+def test_a_function_that_is_a_method_of_another_file_now(root, before, after, lines):
+    write(root, {"shop/open.py": before})
+    records = {number: cited(root, f"shop/open.py:{number}") for number in lines}
+    write(root, {"shop/open.py": "import sys\n", **after})
+    for number, record in records.items():
+        expected = f"shop/files.py:{lines[number]}" if lines[number] else None
+        assert relocated(root, record) == expected
+
+
 def test_gits_renames_tell_copies_apart(root):
     record = cited(root, "shop/cart.py:13")
     git(root, "mv", "shop/cart.py", "shop/basket.py")

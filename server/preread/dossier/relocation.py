@@ -196,12 +196,13 @@ class Relocator:
             return renamed
         if current and marked.symbol and self.has_symbol(current, marked):
             return None
-        found = [
+        places = [
             place
             for other in self._candidates(path, marked)
             if (place := _closest(list(self._text(other).places(marked)), marked)) is not None
-            and _is_moved(place, marked, is_kept=bool(current))
         ]
+        found = [one for one in places if _is_moved(one, marked, is_kept=bool(current))]
+        found = found or [one for one in places if _is_moved_into_class(one, marked)]
         return found[0] if len(found) == 1 else None
 
     def _candidates(self, path: str, marked: SpanMark) -> Iterator[str]:
@@ -278,6 +279,13 @@ def _is_moved(place: Place, marked: SpanMark, *, is_kept: bool) -> bool:
     if marked.symbol:
         return place.mark.symbol == marked.symbol
     return _neighbours(place, marked) == 2 or (not is_kept and marked.size >= DISTINCTIVE)
+
+
+def _is_moved_into_class(place: Place, marked: SpanMark) -> bool:
+    """Whether an equal text in another file is that of a function which is a method now, or was."""
+    symbols = (place.mark.symbol, marked.symbol)
+    is_either = len({"." in symbol for symbol in symbols}) == 2
+    return is_either and _name(place.mark) == _name(marked) and _neighbours(place, marked) > 0
 
 
 def _is_twin(place: Place, marked: SpanMark) -> bool:
