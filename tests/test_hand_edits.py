@@ -512,6 +512,23 @@ def test_an_emptied_file_is_written_again_beside_what_a_person_added_before_it(
     assert "- few: `ATTEMPTS = 5` (login.py:3)" in patterns.read_text()
 
 
+def test_both_sides_of_a_conflict_are_shown_in_a_dossier_without_room(
+    project: Path, cli: Cli
+) -> None:
+    path = file_of(project)
+    count = len(cli("show", "login", "--ids", "--json", cwd=project).json["facts"])
+    (project / ".project" / "config.toml").write_text(f"max_facts = {count}\n")
+    cli("load", "login", cwd=project)
+    [built] = [one for one in path.read_text().split("\n") if "`logout` :21" in one]
+    mine = "- Ann: they may try `ATTEMPTS = 50` times (login.py:3)"
+    path.write_text(path.read_text().replace(built, mine))
+    for arguments in ((), (), ("--force",)):
+        reply = cli("load", "login", "--json", *arguments, cwd=project).json
+        assert "its sources do not say it" in reply["warnings"][0]
+        assert {built, mine} <= {*path.read_text().split("\n")}
+        assert reply["stats"]["facts"] == count
+
+
 def test_of_many_facts_that_cannot_be_verified_the_first_are_named(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     bullets = "".join(f"- rule {number}\n" for number in range(8))

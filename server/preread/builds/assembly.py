@@ -231,7 +231,7 @@ def _check_together(
         budget=True,
         level=request.level,
         ranks=_ranks(evidence),
-        bonus=_bonus(plan, evidence, everything),
+        bonus=_bonus(plan, evidence, everything) | _of_conflicts(everything, people),
         before=replace(model_check, drafts=(), verdicts=()),
         external=outcome.external,
         people=people.facts,
@@ -262,6 +262,14 @@ def _bonus(plan: Plan, evidence: Evidence, drafts: Iterable[Draft]) -> dict[str,
     by_model = {item.text for item in _items(plan.kept)}
     same |= _known_only_to_people(evidence)
     return dict.fromkeys(same, PUBLISHED) | dict.fromkeys(by_model, DRAFTED)
+
+
+def _of_conflicts(drafts: Iterable[Draft], people: People) -> dict[str, float]:
+    """What the ranks get of facts that people edited: if theirs is not true, both are shown."""
+    facts = ((draft.name, fact.text) for draft, _, fact in markdown.all_facts(drafts))
+    return {
+        text: DRAFTED for name, text in facts if fact_text.fact_id(name, text) in people.replaced
+    }
 
 
 def _items(drafts: Iterable[Draft]) -> Iterator[Fact | Fence]:
