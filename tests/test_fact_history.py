@@ -238,6 +238,44 @@ def test_a_change_touches_the_facts_on_its_lines_first(cli: Cli, root: Path) -> 
     assert cli("impact", "../x", cwd=root).status == 1
 
 
+def test_a_persons_fact_that_its_sources_do_not_say_still_cites_its_file(
+    cli: Cli, root: Path
+) -> None:
+    patterns = Layout(root).dossier("login") / "patterns.md"
+    with patterns.open("a") as file:
+        file.write(
+            "\n## Mine\n"
+            "- one: the limit is `LIMIT = 10` (src/login.py:3-4)\n"
+            "- two: it is called `never_there` (src/login.py:6-8)\n"
+            "- three: both of them (src/login.py:3-4, README.md:1)\n"
+        )
+
+    def how(*arguments: str) -> list[str]:
+        facts = cli("impact", *arguments, "--json", cwd=root).json["facts"]
+        return [
+            next((each["how"] for each in facts if each["text"].startswith(word)), "")
+            for word in ("one:", "two:", "three:")
+        ]
+
+    assert how("src/login.py") == ["cites"] * 3  # no build has seen them yet
+    edit(root, "LIMIT = 10", "LIMIT = 20")
+    assert how() == ["in the change", "cites", "in the change"]
+    git(root, "checkout", "-q", "src")
+    assert cli("load", "login", cwd=root).status == 0
+    assert how("src/login.py") == ["cites"] * 3
+    edit(root, "LIMIT = 10", "LIMIT = 20")
+    assert how() == ["changed", "cites", "changed"]
+    warnings = cli("load", "login", "--json", cwd=root).json["warnings"]
+    assert len([one for one in warnings if "do not say it" in one]) == 3
+    for arguments in ((), ("src/login.py",), ("src",)):
+        assert how(*arguments) == ["cites"] * 3
+    assert how("README.md") == ["", "", "cites"]
+    (root / "src" / "login.py").unlink()
+    assert how("src/login.py") == ["cites"] * 3
+    assert cli("load", "login", cwd=root).status == 0
+    assert how("src/login.py") == ["cites"] * 3
+
+
 def test_lines_that_have_moved_are_not_changed(cli: Cli, root: Path) -> None:
     edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os')
     touched = cli("impact", "--json", cwd=root).json["facts"]

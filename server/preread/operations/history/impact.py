@@ -12,7 +12,7 @@ from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import PrereadError, Unreadable
 from preread.infra.subprocesses import Done
-from preread.models import Manifest, Model
+from preread.models import Fact, Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.history.lines_since import LinesSince
 from preread.operations.registry import Operation, RequestModel, threaded
@@ -132,7 +132,9 @@ def _relative(services: Services, path: str) -> str:
 def _cited(services: Services) -> Iterator[str]:
     """The files that dossiers cite, whether they still exist or not."""
     for feature in published.features(services.layout):
-        for source in published_dossier.find(services, feature).manifest.spans:
+        found = published_dossier.find(services, feature)
+        of_facts = (source for _, fact in found.facts() for source in fact.sources)
+        for source in dict.fromkeys((*found.manifest.spans, *of_facts)):
             ref = sources.parse(source)
             if ref is not None and ref.path and ref.kind != "absent":
                 yield ref.path
@@ -193,13 +195,38 @@ def _of(
         if (touched := _touched(change, source, digest))
     }
     for name, fact in found.facts():
-        touched_sources = [source for source in fact.sources if source in how]
-        if touched_sources:
-            source = min(touched_sources, key=lambda one: ORDER.index(how[one]))
+        unknown = _without_digests(found.manifest, fact, changed)
+        of_fact = {source: how[source] for source in fact.sources if source in how} | unknown
+        if of_fact:
+            source = min(of_fact, key=lambda one: ORDER.index(of_fact[one]))
             id_ = fact_text.fact_id(name, fact.text)
             yield TouchedFact(
-                id=id_, feature=feature, file=name, text=fact.text, source=source, how=how[source]
+                id=id_,
+                feature=feature,
+                file=name,
+                text=fact.text,
+                source=source,
+                how=of_fact[source],
             )
+
+
+def _without_digests(manifest: Manifest, fact: Fact, changed: dict[str, Ranges]) -> dict[str, How]:
+    """What the change does to sources without a digest: unverified, or not seen by a build yet."""
+    is_new = not published.is_unverified(manifest, fact)  # it means the lines as they are
+    found: dict[str, How] = {}
+    for source in fact.sources:
+        ref = sources.parse(source) if source not in manifest.spans else None
+        if ref is not None and (paths := _paths(ref, changed)):
+            is_inside = is_new and _is_inside(ref, changed[paths[0]])
+            found[source] = "in the change" if is_inside else "cites"
+    return found
+
+
+def _is_inside(ref: Ref, ranges: Ranges) -> bool:
+    """Whether some of the lines that a source names are among the changed ones."""
+    if ref.kind != "lines" or ranges is None:
+        return False
+    return any(start <= ref.end and ref.start <= end for start, end in ranges)
 
 
 def _touched(change: _Change, source: str, digest: str) -> How | None:
@@ -222,9 +249,7 @@ def _touched(change: _Change, source: str, digest: str) -> How | None:
         return now
     if now != ref:
         return "moved"
-    ranges = change.changed[paths[0]]
-    is_inside = ranges is not None and any(a <= ref.end and ref.start <= b for a, b in ranges)
-    return "in the change" if is_inside else "cites"
+    return "in the change" if _is_inside(ref, change.changed[paths[0]]) else "cites"
 
 
 def _without_mark(change: _Change, ref: Ref, digest: str) -> Ref | How | None:
