@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,56 @@ def test_an_edit_and_the_refresh_that_found_it_are_one_change(cli: Cli, root: Pa
     assert [one["kind"] for one in last if "tokens are" in one["text"]] == ["added"]
     assert "moved" in {one["kind"] for one in last}
     assert diff(cli, root, "--since", "30m")
+
+
+def told(cli: Cli, root: Path, words: str, since: str) -> tuple[str, str, str]:
+    """The kind, the cause and the reason of the change of one fact."""
+    changes = diff(cli, root, "--since", since)
+    [one] = [one for one in changes if words in one["text"]]
+    return one["kind"], one["how"], one["why"]
+
+
+def now() -> str:
+    return datetime.now().astimezone().isoformat()
+
+
+def test_why_a_fact_was_added_is_not_why_it_moved_later(cli: Cli, root: Path) -> None:
+    first = now()
+    edit(root, "def drop_token", "def count_token():\n    return 1\n\n\ndef drop_token")
+    assert cli("load", "login", cwd=root).status == 0
+    built = told(cli, root, ", `count_token` :", first)
+    assert built[:2] == ("added", "refreshed")
+    assert "src/login.py" in built[2]
+    path = Layout(root).dossier("login") / "patterns.md"
+    path.write_text(path.read_text() + "\n## Mine\n- tokens are `make_token` (src/login.py:6)\n")
+    assert cli("load", "login", cwd=root).status == 0
+    since = now()
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os')
+    assert cli("load", "login", cwd=root).status == 0
+    for start in ("1d", first):
+        assert told(cli, root, "tokens are", start) == ("added", "edited", "")
+    assert told(cli, root, "`make_token` (user)", "1d") == ("added", "built", "")
+    assert told(cli, root, ", `count_token` :", first) == built
+    assert told(cli, root, "tokens are", since) == ("moved", "refreshed", "")
+
+
+def test_a_reworded_or_deleted_fact_that_moved_was_still_edited(cli: Cli, root: Path) -> None:
+    path = Layout(root).dossier("login") / "patterns.md"
+    own = (
+        "- tokens are `make_token` (src/login.py:6)\n- dropped by `drop_token` (src/login.py:13)\n"
+    )
+    path.write_text(f"{path.read_text()}\n## Mine\n{own}")
+    assert cli("load", "login", cwd=root).status == 0
+    since = now()
+    path.write_text(path.read_text().replace("tokens are", "all tokens are"))
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os')
+    assert cli("load", "login", cwd=root).status == 0
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "dropped by" not in line))
+    edit(root, "import os", "import os\nimport re")
+    assert cli("load", "login", cwd=root).status == 0
+    assert told(cli, root, "all tokens are", since) == ("changed", "edited", "")
+    assert told(cli, root, "dropped by", since) == ("removed", "edited", "")
 
 
 def test_a_dossier_without_facts_has_nothing_to_compare(tmp_path: Path, cli: Cli) -> None:

@@ -288,3 +288,17 @@ def lineage(past: Iterable[Event], fact: Known) -> Iterator[tuple[Event, Change]
                 elif event.how not in RETURNED:
                     key = None
                 break
+
+
+def fate(later: Iterable[Event], fact: Known) -> list[tuple[Event, Change]]:
+    """What these events did to a fact that was there before them, latest first."""
+    found: list[tuple[Event, Change]] = []
+    key = (fact.file, fact.id)
+    for event in later:
+        for change in event.changes:
+            if change.was is not None and (change.was.file, change.was.id) == key:
+                found.insert(0, (event, change))
+                if change.now is not None:
+                    key = change.now.file, change.now.id
+                break
+    return found

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from preread import aliases
+from preread.dossier import fact_history
 from preread.dossier.fact_changes import Change, Kind, Known, compare
 from preread.dossier.fact_history import Event
 from preread.models import Model
@@ -88,12 +89,13 @@ def _described(change: Change, later: list[Event]) -> FactChange:
 
 
 def _cause(change: Change, later: list[Event]) -> tuple[Event | None, Change | None]:
-    """The last event that made this change, and its own record of it."""
-    for event in reversed(later):
-        for one in event.changes:
-            if (change.now and one.now == change.now) or (not change.now and one.was == change.was):
-                return event, one
-    return None, None
+    """The last event that did this to the fact, or else the last that did anything to it."""
+    if change.now is not None:
+        steps = list(fact_history.lineage(later, change.now))
+    else:
+        steps = list(fact_history.fate(later, change.was)) if change.was is not None else []
+    fitting = (step for step in steps if step[1].kind == change.kind)
+    return next(fitting, steps[0] if steps else (None, None))
 
 
 OPERATION = Operation(
