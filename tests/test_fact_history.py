@@ -268,6 +268,20 @@ def test_without_a_history_a_committed_dossier_has_one(cli: Cli, root: Path) -> 
     assert [(each["how"], each["why"]) for each in origins] == [("committed", "the dossier")]
 
 
+def test_of_commits_of_one_second_the_last_counts(
+    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-01-01T12:00:00Z")
+    patterns = Layout(root).dossier("login") / "patterns.md"
+    for step in ("one", "two"):
+        with patterns.open("a") as file:
+            file.write(f"\n## {step}\n- {step}: `make_token` (src/login.py:6)\n")
+        git(root, "add", "-f", ".project/context")
+        git(root, "commit", "-qm", step)
+    Layout(root).history("login").unlink()
+    assert diff(cli, root, "--since", "HEAD") == []
+
+
 def test_a_change_touches_the_facts_on_its_lines_first(cli: Cli, root: Path) -> None:
     cites = cli("impact", "src/login.py", "--json", cwd=root).json
     assert cites["features"] == ["login"]

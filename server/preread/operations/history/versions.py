@@ -63,17 +63,18 @@ def before(services: Services, feature: str, past: list[Event], at: float) -> Ve
     if earlier:
         facts = fact_history.facts_after(earlier)
         return Version(earlier[-1].at, facts, earlier[-1].how)
-    found = sorted(_others(services, feature), key=lambda one: one.at)
-    fitting = [one for one in found if one.at <= at]
-    if fitting:
-        return fitting[-1]
-    if found and (not past or found[0].at < past[0].at):
-        return found[0]
+    # Commits of one second, as a rebase makes them, stay in git's order, the latest first.
+    found = sorted(_others(services, feature), key=lambda one: -one.at)
+    fitting = (one for one in found if one.at <= at)
+    if (latest := next(fitting, None)) is not None:
+        return latest
+    if found and (not past or found[-1].at < past[0].at):
+        return found[-1]
     return Version(past[0].at, {}, "before its first build") if past else Version(at, {}, "")
 
 
 def _others(services: Services, feature: str) -> Iterator[Version]:
-    """The versions in backups and in git."""
+    """The versions in backups and in git, the latest of each first."""
     layout, folder = services.layout, services.layout.dossier(feature)
     for backup in backups.list_all(layout):
         copies = backups.copies(layout, backup)
