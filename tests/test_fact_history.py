@@ -282,6 +282,68 @@ def test_of_commits_of_one_second_the_last_counts(
     assert diff(cli, root, "--since", "HEAD") == []
 
 
+@pytest.fixture
+def clone(tmp_path: Path, root: Path) -> Path:
+    """A clone of a project whose dossier is in git, also with a fact that no load has seen."""
+    patterns = Layout(root).dossier("login") / "patterns.md"
+    git(root, "add", "-f", ".project/context")
+    git(root, "commit", "-qm", "the dossier")
+    patterns.write_text(
+        f"{patterns.read_text()}\n## Ours\n- made in `make_token` (src/login.py:6)\n"
+    )
+    git(root, "commit", "-qam", "a fact")
+    git(tmp_path, "clone", "-q", str(root), "clone")
+    return tmp_path / "clone"
+
+
+def origins(cli: Cli, root: Path, words: str) -> list[tuple[str, str, str]]:
+    id_ = fact(cli, root, words)["id"]
+    [found] = cli("blame", id_, "--json", cwd=root).json["facts"]
+    return [(one["how"], one["by"], one["kind"]) for one in found["origins"]]
+
+
+@pytest.mark.parametrize("is_loaded_first", [False, True])
+def test_an_edit_in_a_fresh_clone_is_an_edit(
+    cli: Cli, clone: Path, *, is_loaded_first: bool
+) -> None:
+    if is_loaded_first:
+        assert cli("load", "login", cwd=clone).status == 0
+    path = Layout(clone).dossier("login") / "patterns.md"
+    path.write_text(
+        path.read_text().replace("made in", "made anew in")
+        + "- dropped by `drop_token` (src/login.py:13)\n"
+    )
+    begun = time.time()
+    assert cli("load", "login", cwd=clone).status == 0
+    assert origins(cli, clone, "dropped by") == [("edited", "person", "added")]
+    kinds = [(how, kind) for how, _, kind in origins(cli, clone, "made anew in")]
+    unknown = "published before its history was kept"
+    assert kinds == [("edited", "changed"), (unknown, "added")]
+    assert [how for how, _, _ in origins(cli, clone, "`make_token` (user)")] == [
+        unknown,
+        "committed",
+    ]
+    for arguments in ((), ("--since", "HEAD")):
+        found = {one["text"]: one for one in diff(cli, clone, *arguments)}
+        for text, kind in (("dropped by `drop_token`", "added"), ("made anew in", "changed")):
+            [one] = [one for shown, one in found.items() if shown.startswith(text)]
+            assert (one["kind"], one["how"]) == (kind, "edited")
+            assert one["at"] >= begun - 0.001
+        assert unknown not in {one["how"] for one in found.values()}
+
+
+def test_what_a_build_published_in_a_clone_without_a_history_is_no_edit(
+    cli: Cli, clone: Path
+) -> None:
+    edit(clone, "def drop_token", "def count_token():\n    return 1\n\n\ndef drop_token")
+    assert cli("load", "login", cwd=clone).status == 0
+    Layout(clone).history("login").unlink()
+    path = Layout(clone).dossier("login") / "patterns.md"
+    path.write_text(path.read_text() + "- dropped by `drop_token` (src/login.py:17)\n")
+    assert cli("load", "login", cwd=clone).status == 0
+    assert origins(cli, clone, ", `count_token` :")[0][0] == "published before its history was kept"
+
+
 def test_a_change_touches_the_facts_on_its_lines_first(cli: Cli, root: Path) -> None:
     cites = cli("impact", "src/login.py", "--json", cwd=root).json
     assert cites["features"] == ["login"]

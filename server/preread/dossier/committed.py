@@ -14,7 +14,7 @@ class Committed:
     """Reads a dossier's files from commits."""
 
     def __init__(self, services: Services, feature: str) -> None:
-        self.tree, self.feature = services.tree, feature
+        self.tree, self.layout, self.feature = services.tree, services.layout, feature
         self.folder = services.layout.relative(services.layout.dossier(feature))
 
     def versions(self) -> Iterator[Published]:
@@ -28,6 +28,13 @@ class Committed:
             texts = dict(zip(names, map(published.text_of, files), strict=True))
             if manifest is not None and all(manifest.files.values()):
                 yield Published(manifest, {name: text for name, text in texts.items() if text}, ())
+
+    def last(self) -> Published:
+        """The files of the last commit, whether a person had edited them or not."""
+        names = [row.name for row in FILES]
+        *files, data = self.contents("HEAD", [*names, MANIFEST])
+        found = {name: text for name, text in zip(names, files, strict=True) if text}
+        return published.of_files(self.layout, self.feature, found, data)
 
     def contents(self, commit: str, names: Sequence[str]) -> list[bytes]:
         """What these files contain in a commit; nothing for those that it lacks.

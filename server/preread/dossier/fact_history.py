@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pydantic import Field, ValidationError
 
 from preread.dossier import fact_text, markdown, sources
+from preread.dossier.committed import Committed
 from preread.dossier.fact_changes import Change, Facts, Known, compare
 from preread.dossier.published import Published
 from preread.dossier.sources import SourceError
@@ -193,12 +194,13 @@ def record(services: Services, publish: Publish) -> None:
     with suppress(PrereadError):
         past, before = events(layout, feature), facts_in(publish.before.texts, feature)
         meanwhile = _change_since(layout, past, publish.before, before)
+        new = [meanwhile] if meanwhile is not None else []
         if not past and before:
-            meanwhile = _starting_event(before)
+            new = _first_events(services, publish.before, before)
         changes = compare(before, publish.after)
         reasons = _Reasons(services.tree, publish.before.manifest)
         event = Event(
-            at=meanwhile.at if meanwhile is not None else round(time.time(), 3),
+            at=new[-1].at if new else round(time.time(), 3),
             how=publish.how,
             builder=publish.new.builder,
             model=publish.new.model,
@@ -206,11 +208,11 @@ def record(services: Services, publish: Publish) -> None:
             why=publish.why,
             changes=tuple(one.model_copy(update={"why": reasons.of(one)}) for one in changes),
         )
-        new = [one for one in (meanwhile, event) if one and one.changes]
+        new = [one for one in (*new, event) if one.changes]
         path = layout.history(feature)
         if new and path.exists() and path.stat().st_size > MAX_BYTES:
             atomic.replace(path, path.with_suffix(".old.jsonl"))
-            new.insert(0, _starting_event(facts_after(past)))
+            new.insert(0, _starting_event(facts_after(past), new[0].at))
         _append(layout, feature, new)
 
 
@@ -223,10 +225,27 @@ def record_replacement(
     record(services, Publish(before=before, after=facts, new=manifest, how=how, why=""))
 
 
-def _starting_event(facts: Facts) -> Event:
+def _first_events(services: Services, found: Published, now: Facts) -> list[Event]:
+    """Events to start a history: what was published, and what a person has edited since."""
+    committed = _facts_of_last_commit(services, found) or now
+    at = time.time()
+    start = _starting_event(committed, round(at - 0.001, 3))
+    return [start, Event(at=round(at, 3), how=EDITED, changes=tuple(compare(committed, now)))]
+
+
+def _facts_of_last_commit(services: Services, found: Published) -> Facts:
+    """The facts of an edited dossier in the last commit, if no build has published it since."""
+    if found.is_as_built or found.manifest is None or not services.tree.is_git:
+        return {}
+    feature = found.manifest.feature
+    last = Committed(services, feature).last()
+    return facts_in(last.texts, feature) if last.manifest == found.manifest else {}
+
+
+def _starting_event(facts: Facts, at: float) -> Event:
     """An event with all facts, to start a history or a new file of it."""
     changes = tuple(Change(kind="added", now=one) for one in facts.values())
-    return Event(at=round(time.time(), 3), how=UNKNOWN, changes=changes)
+    return Event(at=at, how=UNKNOWN, changes=changes)
 
 
 def _append(layout: Layout, feature: str, new: list[Event]) -> None:

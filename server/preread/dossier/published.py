@@ -249,8 +249,14 @@ def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
 def in_place(layout: Layout, feature: str) -> Published:
     """The files that are in place now; requires the feature's lock."""
     folder = layout.dossier(feature)
-    found = _files(folder, None)
-    manifest = parse_manifest(plain_bytes(folder / MANIFEST), feature)
+    return of_files(layout, feature, _files(folder, None), plain_bytes(folder / MANIFEST))
+
+
+def of_files(
+    layout: Layout, feature: str, found: Mapping[str, bytes], manifest_data: bytes | None
+) -> Published:
+    """The dossier that consists of these files and this manifest."""
+    manifest = parse_manifest(manifest_data, feature)
     return _published(layout, found, manifest, _edited(found, manifest))
 
 
