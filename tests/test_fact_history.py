@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from _faces import FACES, face
+from _faces import FACES, answer, face
 from conftest import Cli, git, make_repository
 from preread.dossier import fact_changes
 from preread.layout import Layout
@@ -534,6 +534,37 @@ def test_a_path_is_understood_however_it_is_written(cli: Cli, root: Path) -> Non
     assert len(cli("impact", ".", "--json", cwd=root).json["facts"]) >= len(said)
     for path in (str(root.parent), f"{root}x/src/login.py", f"{root}/../x", "src/../../x"):
         assert cli("impact", path, cwd=root).err.startswith("error: E_OUTSIDE"), path
+
+
+def test_a_path_may_be_relative_to_the_current_folder(cli: Cli, root: Path) -> None:
+    said = cli("impact", "src/login.py", "--json", cwd=root).json
+    assert said["facts"]
+    for path in ("login.py", "./login.py", ".", "../src/login.py", "src/login.py", "src"):
+        assert cli("impact", path, "--json", cwd=root / "src").json == said, path
+    edit(root, 'raise ValueError("no user")', 'raise ValueError("nobody")')
+    changed = cli("impact", "--json", cwd=root).json
+    for path in ("login.py", "src/login.py"):
+        shown = cli("impact", path, "--against", "HEAD", "--json", cwd=root / "src").json
+        assert shown == changed, path
+    (root / "src" / "src").mkdir()
+    (root / "src" / "src" / "login.py").write_text("# another one\n")
+    both = cli("impact", "src/login.py", "--json", cwd=root / "src").json
+    assert (both["paths"], both["facts"]) == (["src/src/login.py"], [])
+    (root / "src" / "login.py").unlink()
+    gone = cli("impact", "login.py", "--json", cwd=root / "src").json
+    assert gone["paths"] == ["src/login.py"]
+    assert {one["how"] for one in gone["facts"]} == {"gone"}
+    for path, code in (("../../x", "E_OUTSIDE"), ("", "E_OUTSIDE"), ("nosuch.py", "E_NOT_FOUND")):
+        assert cli("impact", path, "--json", cwd=root / "src").json["code"] == code, path
+
+
+async def test_an_agents_paths_are_relative_to_the_root(root: Path) -> None:
+    (root / "src" / "src").mkdir()
+    (root / "src" / "src" / "login.py").write_text("# another one\n")
+    call = {"method": "impact", "params": {"paths": ["src/login.py"]}}
+    for by, path in (("mcp:an-agent", "src/login.py"), ("person", "src/src/login.py")):
+        done = await answer(root / "src", call, by=by)
+        assert done["result"]["paths"] == [path], by
 
 
 @pytest.mark.parametrize("setting", ["diff.noprefix", "diff.mnemonicPrefix", "core.quotePath"])

@@ -1,8 +1,9 @@
 """`impact`: the facts that a change to some files affects, or the changes that git shows."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -12,10 +13,11 @@ from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import PrereadError, Unreadable
 from preread.infra.subprocesses import Done
+from preread.layout import Layout
 from preread.models import Fact, Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.history.lines_since import LinesSince
-from preread.operations.registry import Operation, RequestModel, threaded
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.project import git, line_map
 from preread.project.globs import glob_pattern
 from preread.project.tree import Tree
@@ -66,8 +68,14 @@ class ImpactReply(Model):
 ORDER: tuple[How, ...] = ("gone", "changed", "in the change", "moved", "cites")
 
 
-def _impact(services: Services, request: ImpactRequest) -> ImpactReply:
-    changed = _changed(services, request)
+async def impact(context: Context, request: ImpactRequest) -> ImpactReply:
+    # An agent knows paths from dossiers, a person those of the current folder.
+    folder = context.layout.root if context.is_agent else context.start
+    return await in_thread(context, context.services(), _impact, request, folder)
+
+
+def _impact(services: Services, request: ImpactRequest, folder: Path) -> ImpactReply:
+    changed = _changed(services, request, Path(os.path.realpath(folder)))
     found = [
         one
         for feature in published.features(services.layout)
@@ -80,15 +88,16 @@ def _impact(services: Services, request: ImpactRequest) -> ImpactReply:
     )
 
 
-def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
+def _changed(services: Services, request: ImpactRequest, folder: Path) -> dict[str, Ranges]:
     """The changed files: path -> its changed lines as they are now.
 
+    `folder`: the one that the request's paths may be relative to, besides the root.
     Raises E_USAGE, E_OUTSIDE, E_NOT_FOUND, E_READ.
     """
     tree = services.tree
-    paths = [_relative(services, path) for path in request.paths]
+    known = {*tree.files, *_cited(services)} if request.paths else set()
+    paths = [_relative(services.layout, path, folder, known) for path in request.paths]
     if paths and not request.against:
-        known = {*tree.files, *_cited(services)}
         return dict.fromkeys(one for path in paths for one in _named(services, path, known))
     if not tree.is_git:
         raise PrereadError(
@@ -120,10 +129,16 @@ def _without_diff(tree: Tree, revision: str, done: Done) -> PrereadError:
     return PrereadError(Unreadable.CODE, f"The changes are not known: {why}.", hint)
 
 
-def _relative(services: Services, path: str) -> str:
-    """A relative or absolute path as one relative to the root. Raises E_OUTSIDE."""
-    layout = services.layout
-    pure = PurePosixPath(path)
+def _relative(layout: Layout, path: str, folder: Path, known: set[str]) -> str:
+    """A path as one relative to the root; what it names in the folder counts first, as in git.
+
+    Raises E_OUTSIDE.
+    """
+    pure, place = PurePosixPath(path), Path(os.path.normpath(folder / path))
+    if path and place.is_relative_to(layout.root):
+        here = layout.relative(place)
+        if os.path.lexists(place) or _known_in(here, known):
+            return layout.relative(layout.inside(here))
     if pure.is_absolute() and pure.is_relative_to(layout.root):
         path = pure.relative_to(layout.root).as_posix()
     return layout.relative(layout.inside(path))
@@ -142,13 +157,17 @@ def _cited(services: Services) -> Iterator[str]:
 
 def _named(services: Services, path: str, known: set[str]) -> list[str]:
     """The known file with this path, or those in this folder. Raises E_NOT_FOUND."""
-    found = [one for one in known if path == "." or one == path or one.startswith(f"{path}/")]
+    found = _known_in(path, known)
     if not found and not services.layout.inside(path).exists():
         raise PrereadError(
             "E_NOT_FOUND", f"There is no {path[:120]!a}, and no dossier cites it.",
-            "Paths are relative to the project's root.",
+            "Paths are relative to the current folder or to the project's root.",
         )  # fmt: skip
     return sorted(found) or [path]
+
+
+def _known_in(path: str, known: set[str]) -> list[str]:
+    return [one for one in known if path == "." or one == path or one.startswith(f"{path}/")]
 
 
 def _hunks(diff: bytes) -> dict[str, Ranges]:
@@ -297,7 +316,7 @@ OPERATION = Operation(
     effect="read",
     doc="List the facts that a change to these files affects; default: the files changed in git.",
     example="preread impact api/shop/checkout.py",
-    run=threaded(_impact),
+    run=impact,
     command="impact",
     positional=("paths",),
     pages="facts",
