@@ -21,7 +21,7 @@ from preread.builders import CLAUDE
 from preread.builds import assembly, manifests, recording, replies
 from preread.builds.assembly import Assembled
 from preread.builds.build_plan import Plan, make_plan, refresh_plan
-from preread.dossier import build_records, markdown
+from preread.dossier import build_records, markdown, published
 from preread.dossier.build_records import BuildRecord
 from preread.dossier.published import Published
 from preread.errors import Cancelled, PrereadError
@@ -34,7 +34,6 @@ from preread.models import (
     Manifest,
     Order,
     Outcome,
-    Refresh,
     Request,
 )
 from preread.records import spending
@@ -100,8 +99,8 @@ def _restore(
     version = versions.find(services, stale, now)
     if version is None:
         return None
-    before = Published(version.manifest, version.texts, ())
-    if not cache.is_fresh(services, request, before):
+    restored = Published(version.manifest, version.texts, ())
+    if not cache.is_fresh(services, request, restored):
         return None
     staging = publish.stage(services, request.feature)
     try:
@@ -110,13 +109,17 @@ def _restore(
         publish.publish(services, staging, version.manifest, "refreshed")
     finally:
         atomic.remove(staging)
-    if version.run is not None:
-        build_records.write(services.layout, request.feature, version.run)
+    lost = recording.lost_since(stale, restored)
+    shown = published.read(services.layout, request.feature)
+    found = recording.refresh_result(stale, shown, lost)
+    earlier = build_records.read(services.layout, request.feature)
+    if (run := version.run or earlier) is not None:
+        run = recording.with_refresh(run, found, earlier)
+        build_records.write(services.layout, request.feature, run)
     versions.keep(services, request.feature, stale, now)
     warnings = index_facts(services)
     reply = replies.built(services, request, time.time() - begun, "refreshed", warnings)
-    moved = len(version.manifest.spans.keys() - (stale.manifest or version.manifest).spans.keys())
-    return replies.refreshed(services, reply, stale, (), Refresh(moved=moved))
+    return replies.refreshed(reply, lost, found)
 
 
 async def _offer(
@@ -192,8 +195,10 @@ async def _recorded(
 ) -> LoadReply:
     """Record the run, index what was published, and compose the reply."""
     request, seconds = plan.request, run.stats.seconds
-    refresh = recording.refresh_result(plan.source_changes, plan.lost)
-    if plan.how == "refreshed":
+    before = plan.published if plan.how == "refreshed" else None
+    if before is not None:
+        now = published.read(services.layout, request.feature)
+        refresh = recording.refresh_result(before, now, plan.lost)
         earlier = build_records.read(services.layout, request.feature)
         run = recording.after_refresh(earlier, run, refresh)
     build_records.write(services.layout, request.feature, run)
@@ -205,9 +210,7 @@ async def _recorded(
         return replies.not_extended(services, request, run, made.fault, warnings)
     warnings += await step(index_facts, services)
     reply = replies.built(services, request, seconds, plan.how, warnings)
-    if plan.how == "refreshed" and plan.published is not None:
-        return replies.refreshed(services, reply, plan.published, plan.lost, refresh)
-    return reply
+    return reply if before is None else replies.refreshed(reply, plan.lost, refresh)
 
 
 async def without_publishing(

@@ -4,11 +4,13 @@ import time
 from functools import partial
 
 from preread import cache, publish
-from preread.builds import feature_lock, lost_manifests, replies, staleness
+from preread.builds import feature_lock, lost_manifests, recording, replies, staleness
 from preread.builds.build import RefreshDeferred, build
 from preread.builds.build_key import build_key
 from preread.builds.widening import widen
 from preread.dossier import build_records, published
+from preread.dossier.build_records import BuildRecord
+from preread.dossier.published import Published
 from preread.models import LoadReply, Request
 from preread.services import Services, step
 
@@ -42,25 +44,37 @@ async def _look_up_or_build(services: Services, request: Request, called: float)
             stale = lookup.published
             # Not `auto`: a test that has failed since then is no reason to pay for another build.
             asked = staleness.as_built(lookup.published.manifest)
+    earlier = await step(build_records.read, services.layout, request.feature)
     async with feature_lock.building(services, asked):
         await step(_hint_if_stale, services, request.feature)
         reply = await _build_or_keep(services, request, asked, stale)
     if stale is not None:
         again = await step(_look_again, services, request, called)
         if again.needs == "widen":
-            reply = await _without_build(services, request, again) or reply
-            return await step(_cached_if_equal, services, reply, stale, request.feature)
+            widened = await _without_build(services, request, again) or reply
+            if reply.state == "built":
+                return widened
+            return await step(_since, services, widened, stale, earlier)
     return reply
 
 
-def _cached_if_equal(
-    services: Services, reply: LoadReply, before: published.Published, feature: str
+def _since(
+    services: Services, reply: LoadReply, before: Published, earlier: BuildRecord | None
 ) -> LoadReply:
-    """The reply, as `cached` if the dossier says the same as before."""
+    """The reply, and the run record, with what the refresh and the facts added after it changed.
+
+    `before` and `earlier` are the dossier and the run record from before the refresh.
+    """
+    feature = before.manifest.feature if before.manifest is not None else ""
     now = published.read(services.layout, feature)
-    if now is None or now.texts != before.texts:
+    run = build_records.read(services.layout, feature)
+    if now is None:
         return reply
-    return reply.model_copy(update={"state": "cached"})
+    lost = recording.lost_since(before, now)
+    found = recording.refresh_result(before, now, lost)
+    if run is not None:
+        build_records.write(services.layout, feature, recording.with_refresh(run, found, earlier))
+    return replies.refreshed(reply, lost, found)
 
 
 async def _build_or_keep(

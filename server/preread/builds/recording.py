@@ -1,13 +1,16 @@
-"""The record of a build: its counts, what it took, and what it dropped."""
+"""The record of a build: its counts, what it took, what it dropped, what refreshes changed."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import get_args
 
-from preread.dossier import fact_text, markdown
+from preread.dossier import fact_history, fact_text, markdown
 from preread.dossier.build_records import BuildRecord
-from preread.dossier.source_tracking import SourceChanges
+from preread.dossier.fact_changes import Known, compare
+from preread.dossier.published import Published
 from preread.models import Checked, LostFact, Manifest, Outcome, Refresh, State, Stats
+
+MAX_LISTED, MAX_SHOWN = 10, 160  # facts that each list of a refresh names, and characters of each
 
 
 def counts(checked: Checked) -> dict[str, int]:
@@ -44,18 +47,75 @@ def record_of(
     )
 
 
-def refresh_result(changes: SourceChanges, lost: Sequence[LostFact]) -> Refresh:
-    """The results of a refresh, for the reply and the run record."""
-    changed = tuple(f"{one.file}: {one.text}" for one in lost if one.is_changed)
-    gone = tuple(f"{one.file}: {one.text}" for one in lost if not one.is_changed)
-    return Refresh(moved=len(changes.moved), changed=changed, gone=gone)
+def refresh_result(
+    before: Published, after: Published | None, lost: Iterable[LostFact]
+) -> Refresh | None:
+    """What a refresh changed, by facts; None if the dossier says the same as before.
+
+    `lost`: the model's facts that lost their sources; they are the first in the lists.
+    """
+    if after is None or _shown(before) == _shown(after):
+        return None
+    feature = after.manifest.feature if after.manifest is not None else ""
+    changes = compare(*(fact_history.facts_in(one.texts, feature) for one in (before, after)))
+    of_model = {_key(one): one.is_changed for one in lost}
+    changed: list[Known] = []
+    gone: list[Known] = []
+    for kind, was in ((one.kind, one.was) for one in changes):
+        if was is not None and kind != "moved":
+            is_changed = kind == "changed" or of_model.get(_key(was), False)
+            (changed if is_changed else gone).append(was)
+    for found in (changed, gone):
+        found.sort(key=lambda one: _key(one) not in of_model)
+    return Refresh(
+        moved=sum(one.kind == "moved" for one in changes),
+        changed=_named(changed),
+        gone=_named(gone),
+        changed_count=len(changed),
+        gone_count=len(gone),
+        added=sum(one.kind == "added" for one in changes),
+    )
 
 
-def after_refresh(earlier: BuildRecord | None, run: BuildRecord, found: Refresh) -> BuildRecord:
+def lost_since(before: Published, after: Published) -> tuple[LostFact, ...]:
+    """The model's facts that only the later manifest lists as lost."""
+    known = before.manifest.lost if before.manifest is not None else ()
+    lost = after.manifest.lost if after.manifest is not None else ()
+    return tuple(one for one in lost if one not in known)
+
+
+def _shown(found: Published) -> tuple[object, ...]:
+    """A dossier's texts, and its facts and people's fences that no longer check out."""
+    manifest = found.manifest or Manifest(feature="")
+    fences = [key for key, is_valid in manifest.peoples_fences.items() if not is_valid]
+    return found.texts, manifest.unverified, fences
+
+
+def with_refresh(
+    run: BuildRecord, found: Refresh | None, earlier: BuildRecord | None
+) -> BuildRecord:
+    """The record with a refresh; one that changed nothing leaves that of the `earlier` record."""
+    if found is None and earlier is not None:
+        found = earlier.refresh
+    return run.model_copy(update={"refresh": found})
+
+
+def _key(one: LostFact | Known) -> tuple[str, str]:
+    """A fact's file and words, without the lines that they name: these follow the code."""
+    return one.file, fact_text.without_places(one.text)
+
+
+def _named(facts: Sequence[Known]) -> tuple[str, ...]:
+    return tuple(f"{one.file}: {one.text[:MAX_SHOWN]}" for one in facts[:MAX_LISTED])
+
+
+def after_refresh(
+    earlier: BuildRecord | None, run: BuildRecord, found: Refresh | None
+) -> BuildRecord:
     """The record of the last build after a refresh: new counts, and what the build took."""
-    news = {"refresh": found} if found.moved or found.changed or found.gone else {}
+    run = with_refresh(run, found, earlier)
     if earlier is None:
-        return run.model_copy(update=news)
+        return run
     cost = {name: getattr(earlier.stats, name) for name in ("turns", "cost_usd", "seconds")}
     now = {"stats": run.stats.model_copy(update=cost), "problems": run.problems}
-    return earlier.model_copy(update=now | news)
+    return earlier.model_copy(update=now | {"refresh": run.refresh})

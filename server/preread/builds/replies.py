@@ -60,37 +60,22 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
     return "\n\n".join(parts), tuple(cut)
 
 
-def refreshed(
-    services: Services,
-    reply: LoadReply,
-    before: Published,
-    lost: Sequence[LostFact],
-    found: Refresh,
-) -> LoadReply:
+def refreshed(reply: LoadReply, lost: Sequence[LostFact], found: Refresh | None) -> LoadReply:
     """The reply to a refresh, with the model's dropped facts; `cached` if nothing changed."""
-    reply = reply.model_copy(update={"refresh": found})
-    now = published.read(services.layout, before.manifest.feature) if before.manifest else None
-    if now is not None and _shown(now) == _shown(before):
+    if found is None:
         return reply.model_copy(update={"state": "cached"})
     warnings = [*reply.warnings]
     if lost:
         shown = "; ".join(f"{one.file}: {one.text[:MAX_SHOWN]}" for one in lost[:MAX_LOST])
         facts = "1 fact is" if len(lost) == 1 else f"{len(lost)} facts are"
         warnings.append(f"{facts} gone, because the cited lines changed: {shown}")
-    return reply.model_copy(update={"warnings": tuple(warnings)})
+    return reply.model_copy(update={"warnings": tuple(warnings), "refresh": found})
 
 
 def with_doubt(reply: LoadReply, why: str) -> LoadReply:
     """The reply, with a warning that the dossier may be out of date."""
     doubt = f"It may be out of date: {why.rstrip('.')}."
     return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
-
-
-def _shown(found: Published) -> tuple[object, ...]:
-    """A dossier's texts, whether its files have them, and what no longer checks out."""
-    manifest = found.manifest or Manifest(feature="")
-    fences = [key for key, is_valid in manifest.peoples_fences.items() if not is_valid]
-    return found.texts, found.restored, manifest.unverified, fences
 
 
 def returned_facts(services: Services, before: Published | None, made: Assembled) -> list[str]:

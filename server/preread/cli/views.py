@@ -21,7 +21,7 @@ from preread.infra.plural import counted
 
 if TYPE_CHECKING:
     from preread.dossier.build_records import BuildRecord
-    from preread.models import LoadReply, Model
+    from preread.models import LoadReply, Model, Refresh
     from preread.operations.check import CheckReply
     from preread.operations.cited import CitedFact
     from preread.operations.log import LogReply
@@ -74,10 +74,28 @@ def load(reply: "LoadReply") -> Iterator[Block]:
             today = f"{dollars(stats.cost_today_usd)} today"
             head.append(f"{stats.turns} turns, {dollars(stats.cost_usd)}, {today}")
     yield Marked(reply.status, " · ".join(head))
+    if reply.refresh is not None:
+        yield f"refreshed: {_in_words(reply.refresh)}"
     yield from (Marked("warning", f": {as_options(warning)}") for warning in reply.warnings)
     if reply.hint:
         yield Marked("hint", f": {as_options(reply.hint)}")
     yield Markdown(f"\n{reply.dossier}") if reply.dossier else reply.next
+
+
+def _in_words(done: "Refresh") -> str:
+    """What a refresh changed, such as `12 facts moved, 1 changed, 1 new`."""
+    counts = (
+        (done.moved, "moved"),
+        (done.changed_count, "changed"),
+        (done.gone_count, "gone"),
+        (done.added, "new"),
+    )
+    found = [(number, what) for number, what in counts if number]
+    if not found:
+        return "no fact says anything else"
+    first, *more = found
+    words = (f"{number:,} {what}" for number, what in more)
+    return ", ".join((f"{counted(first[0], 'fact')} {first[1]}", *words))
 
 
 def as_options(text: str) -> str:
@@ -147,6 +165,8 @@ def _last_run(run: "BuildRecord") -> Iterator[Block]:
         took = f"{outcome.turns} turns, {outcome.seconds:.1f} s, {cost}"
         yield f"  {outcome.model or 'no model'} by Claude Code {outcome.version}: {took}"
         yield f"  tokens: {tokens or 'none'}; prompt {outcome.prompt}"
+    if run.refresh is not None:
+        yield f"  last refresh: {_in_words(run.refresh)}"
     if outcome.fault is not None:
         yield f"  {outcome.fault.code}: {outcome.fault.reason}"
         yield from [f"  {outcome.fault.hint}"] if outcome.fault.hint else []

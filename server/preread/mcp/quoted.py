@@ -15,7 +15,7 @@ OURS = frozenset(("next", "hint", "message", "warnings", "missing", "details", "
 WORDS, MAX_WORDS = re.compile(r"[\s_-]+"), 5  # a name's separators, and how many words it may have
 MARK = re.compile(r"What is between <data-([0-9a-f]{12})> ")
 DOSSIER, RESULT, BATCH, THEN, RULE = "dossier", "result", "batch", "then", "quoted"
-STATS = "stats"
+STATS, REFRESH = "stats", "refresh"
 
 
 def dump(reply: Model) -> dict[str, Any]:
@@ -24,7 +24,8 @@ def dump(reply: Model) -> dict[str, Any]:
         return _state(states.dump(reply))
     data = reply.model_dump(mode="json", exclude_none=True)
     if isinstance(reply, LoadReply):
-        return data | {DOSSIER: fence.block(data[DOSSIER])} if data.get(DOSSIER) else data
+        quoted = {DOSSIER: fence.block(data[DOSSIER])} if data.get(DOSSIER) else {}
+        return data | quoted | ({REFRESH: fenced(data[REFRESH])} if REFRESH in data else {})
     return fenced(data)
 
 

@@ -31,13 +31,17 @@ class Stats(Model):
 
 
 class Refresh(Model):
-    """What a refresh did to a dossier's sources and facts."""
+    """What a refresh changed, by facts. Counts are of all of them; the lists are cut."""
 
-    moved: int = Field(description="Sources that were found again elsewhere.")
+    moved: int = Field(description="Facts that are the same in another place.")
     changed: tuple[str, ...] = Field(
-        (), description="Facts that are gone because their lines say something else now."
+        (),
+        description="Facts with other words now, and a model's whose lines changed; as they were.",
     )
-    gone: tuple[str, ...] = Field((), description="Facts whose sources are gone.")
+    gone: tuple[str, ...] = Field((), description="Other facts that the dossier no longer has.")
+    changed_count: int = 0
+    gone_count: int = 0
+    added: int = 0
 
 
 class LoadReply(Model):
@@ -56,7 +60,7 @@ class LoadReply(Model):
     thin: bool = Field(False, description="The project says next to nothing about the feature.")
     warnings: tuple[str, ...] = ()
     next: str = ""
-    refresh: Refresh | None = Field(None, description="What changed, if it was refreshed.")
+    refresh: Refresh | None = Field(None, description="What the refresh changed, if there was one.")
     stats: Stats | None = None
     code: str | None = None
     message: str | None = None

@@ -49,7 +49,8 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     resolved = _resolved(services, request, served)
     loaded = await pipeline.load(services, resolved, context.jobs, context.caller)
     reply = with_warnings(services, loaded, served, request.description)
-    if replies is not None and reply.state == "cached" and reply.status == "ok" and not reply.code:
+    is_cached = reply.state == "cached" and reply.refresh is None
+    if replies is not None and is_cached and reply.status == "ok" and not reply.code:
         depends_on = None
         if services.layout.root == context.start:
             depends_on = await in_thread(context, services, _fingerprint, resolved.feature, begun)
