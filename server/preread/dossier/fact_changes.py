@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field
@@ -62,7 +63,12 @@ def _has_moved(was: Known, now: Known) -> bool:
 def _has_changed(was: Known, now: Known) -> bool:
     if was.file != now.file or not _paths(was) & _paths(now):
         return False
-    matcher = difflib.SequenceMatcher(None, was.text, now.text, autojunk=False)
+    return _are_alike(was.text, now.text)
+
+
+@lru_cache(maxsize=4_096)  # a refresh asks twice: for the history of the facts, and for its reply
+def _are_alike(was: str, now: str) -> bool:
+    matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
     return matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
 
 

@@ -92,6 +92,7 @@ def shape(text: str) -> str:
     return " ".join((*words, *quotes(text))).lower()
 
 
+@lru_cache(maxsize=1_000)  # a comparison asks several times for each fact
 def without_places(text: str) -> str:
     """A fact's text without the lines that it names, and without their paths."""
     return PLACE.sub(":", text)
