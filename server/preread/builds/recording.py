@@ -85,10 +85,10 @@ def lost_since(before: Published, after: Published) -> tuple[LostFact, ...]:
 
 
 def _shown(found: Published) -> tuple[object, ...]:
-    """A dossier's texts, and its facts and people's fences that no longer check out."""
+    """A dossier's texts, whether its files have them, and what no longer checks out."""
     manifest = found.manifest or Manifest(feature="")
     fences = [key for key, is_valid in manifest.peoples_fences.items() if not is_valid]
-    return found.texts, manifest.unverified, fences
+    return found.texts, found.restored, manifest.unverified, fences
 
 
 def with_refresh(
