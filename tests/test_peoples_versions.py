@@ -1,5 +1,6 @@
 """A person's version of a build's fact counts instead of it, however often it is reworded."""
 
+import json
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from _processes import LOGIN
 from conftest import Cli, git
+from preread.dossier import fact_text, markdown
+from preread.layout import FILES
 from test_hand_edits import file_of, project, share, without_database  # noqa: F401 - a fixture
 
 BUILT = "- `ATTEMPTS = 5` "
@@ -295,3 +298,112 @@ def test_a_version_counts_although_another_fact_was_added_before_it(
         assert [one.partition(", `logout`")[0] for one in found_now] == [
             f"- `ATTEMPTS` :{3 + lines}, `LOCKED_FOR_S` :{4 + lines}-{5 + lines}"
         ]
+
+
+def without(path: Path, start: str) -> None:
+    """Deletes the line that begins like this."""
+    lines = path.read_text().split("\n")
+    left = [one for one in lines if not one.startswith(start)]
+    assert len(left) == len(lines) - 1
+    path.write_text("\n".join(left))
+
+
+def is_back(cli: Cli, project: Path, path: Path, line: str) -> None:  # noqa: F811
+    """Asserts that the next load says that a deleted line is back, and later ones keep it."""
+    warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+    assert [one[:38] for one in warnings] == ["1 fact is back whose lines were deleted"[:38]]
+    cli("load", "login", "--force", cwd=project)
+    assert path.read_text().count(f"\n{line}") == 1
+
+
+RESET = "- `login_reset` (mail)"
+AGAIN = "- `login_again` (token)"
+
+
+def test_a_fact_that_is_deleted_next_to_a_reworded_one_returns(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    without(path, RESET)
+    reword(path, AGAIN, "- again: `login_again` (token)")
+    is_back(cli, project, path, RESET)
+    assert path.read_text().count("`login_again` (token)") == 1
+
+
+def test_a_fact_that_is_deleted_next_to_one_in_other_words_returns(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    without(path, AGAIN)
+    [line] = [one for one in path.read_text().split("\n") if one.startswith(RESET)]
+    reword(path, line, "- whoever forgot it may ask for `login_reset` (login.py:31-33)")
+    is_back(cli, project, path, AGAIN)
+    assert RESET not in path.read_text()
+
+
+def test_a_fact_that_is_deleted_next_to_a_reworded_version_returns(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    reword(path, AGAIN, "- again: `login_again` (token)")
+    cli("load", "login", cwd=project)
+    without(path, RESET)
+    reword(path, "- again: `login_again` (token)", "- once more: `login_again` (token)")
+    is_back(cli, project, path, RESET)
+    assert path.read_text().count("`login_again` (token)") == 1
+
+
+def test_a_fact_that_is_deleted_above_what_a_person_had_added_returns(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    [line] = [one for one in path.read_text().split("\n") if one.startswith(RESET)]
+    path.write_text(path.read_text().replace(line, f"{line}\n- ask Ann first (login.py:31)"))
+    cli("load", "login", cwd=project)
+    without(path, RESET)
+    is_back(cli, project, path, RESET)
+
+
+def test_a_fact_that_is_deleted_at_the_end_of_a_file_returns(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    texts = {one.name: one.read_text() for one in file_of(project).parent.glob("*.md")}
+    names = [one.name for one in FILES if one.name in texts]
+    ends = [[one for one in texts[name].split("\n") if one.startswith("- ")] for name in names]
+    name, line, next_ = names[0], ends[0][-1], ends[1][0]
+    without(file_of(project, name), line)
+    reword(file_of(project, names[1]), next_, f"- Ann says: {next_[2:]}")
+    is_back(cli, project, file_of(project, name), line)
+    replaced = json.loads(file_of(project, "manifest.json").read_text())["replaced"]
+    assert fact_text.fact_id(name, markdown.parse(name, "login", texts[name])[0].facts[-1].text) not in replaced  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- both take one: `login_again` a token, `login_reset` a mail (login.py:26-33)",
+        "- both come after a login (login.py:26-28, login.py:31-35)",
+        "- these two come after a login (login.py:26-35)",
+    ],
+    ids=["quotes", "sources", "range"],
+)
+def test_two_facts_that_a_person_merges_into_one_line_are_both_replaced(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    line: str,
+) -> None:
+    path = file_of(project)
+    without(path, AGAIN)
+    [old] = [one for one in path.read_text().split("\n") if one.startswith(RESET)]
+    reword(path, old, line)
+    for change in (nothing, a_line_above):
+        change(project / "login.py")
+        for arguments in ((), ("--force",)):
+            assert cli("load", "login", "--json", *arguments, cwd=project).json["warnings"] == []
+            assert AGAIN not in path.read_text()
+            assert RESET not in path.read_text()

@@ -64,7 +64,9 @@ def with_peoples_facts(
         if added := tuple(followed.missing_from(draft, text)):
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
     of_sides = [one.manifest for one in followed.sides if one.manifest is not None]
-    replaced = peoples_versions.replaced(services, current, of_sides, followed.new_ids)
+    replaced = peoples_versions.replaced(
+        current, of_sides, followed.new_ids, followed.where_written
+    )
     of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
     more = peoples_versions.by_lasting_id(
         services, current.manifest, replaced | followed.corrected, of_drafts

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 
 from preread.dossier import fact_history, fact_text, markdown, published, sources
-from preread.dossier.fact_changes import Facts
+from preread.dossier.fact_changes import Facts, Known
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
@@ -52,13 +52,32 @@ class WhereWritten:
 
     def _before(self, name: str) -> Collection[fact_text.FactKey] | None:
         """The keys of a file's facts when it was last published; None if that is not known."""
+        text = self._text_before(name)
+        return self._keys(name, text) if text is not None else None
+
+    def _text_before(self, name: str) -> str | None:
+        """A file's text when it was last published; None if that is not known."""
         digest = self._manifest.files.get(name)
         for one in self._earlier:
             text = one.texts.get(name, "")
             is_same = one.manifest is not None and one.manifest.files.get(name) == digest
             if is_same and published.digest(text.encode("utf-8", "surrogatepass")) == digest:
-                return self._keys(name, text)
+                return text
         return None
+
+    def facts_before(self, name: str) -> list[Known] | None:
+        """A file's facts when it was last published, in order; None if that is not known."""
+        text, feature = self._text_before(name), self._manifest.feature
+        return None if text is None else [*fact_history.facts_in({name: text}, feature).values()]
+
+    @cached_property
+    def ever_known(self) -> dict[str, Known]:
+        """All facts that the dossier ever had, by id, as far as its versions or history say it."""
+        feature = self._manifest.feature
+        past = fact_history.all_facts(fact_history.events(self._services.layout, feature))
+        texts = (one.texts for one in reversed(self._earlier))
+        found = (one for part in texts for one in fact_history.facts_in(part, feature).values())
+        return {one.id: one for one in (*past, *found)}
 
     def was_built(self, name: str, fact: Fact) -> bool:
         """Whether a build wrote exactly this fact into an earlier version of the dossier."""

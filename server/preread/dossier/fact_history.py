@@ -126,18 +126,6 @@ def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, s
     return found
 
 
-def reworded(layout: Layout, found: Published) -> dict[str, str]:
-    """Ids of facts that people reworded since the last event -> their new ids, in similar words.
-
-    Raises Unreadable.
-    """
-    feature = found.manifest.feature if found.manifest is not None else ""
-    past = events(layout, feature)
-    change = _change_since(layout, past, found, facts_in(found.texts, feature))
-    pairs = ((one.was, one.now) for one in (change.changes if change is not None else ()))
-    return {was.id: now.id for was, now in pairs if was and now and was.id != now.id}
-
-
 def all_facts(past: Iterable[Event]) -> Iterator[Known]:
     """All facts that ever existed, as far as the history goes back, oldest first."""
     changes = (change for event in past for change in event.changes)
