@@ -407,3 +407,23 @@ def test_two_facts_that_a_person_merges_into_one_line_are_both_replaced(
             assert cli("load", "login", "--json", *arguments, cwd=project).json["warnings"] == []
             assert AGAIN not in path.read_text()
             assert RESET not in path.read_text()
+
+
+def test_an_edit_that_does_not_check_out_and_is_undone_leaves_one_line(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    wrong = "- `ATTEMPTS = 6` "
+    reword(path, BUILT, wrong)
+    cli("load", "login", cwd=project)
+    assert beginning(path) == [BUILT]
+    built = path.read_text().replace(next(one for one in path.read_text().split("\n") if one.startswith(wrong)) + "\n", "")  # fmt: skip
+    reword(path, wrong, BUILT)
+    assert cli("check", "login", cwd=project).out.count("E_FACT_TWICE") == 1
+    [found] = cli("status", "--json", cwd=project).json["dossiers"]
+    assert found["why"].startswith("codebase.md says twice: `ATTEMPTS = 5`")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert path.read_text() == built
+    assert cli("check", "login", cwd=project).status == 0
+    assert cli("status", "--json", cwd=project).json["dossiers"][0]["why"] == ""

@@ -22,7 +22,7 @@ from preread.dossier.sources import Ref, SourceError
 from preread.errors import Unreadable
 from preread.gates import submodules
 from preread.layout import MANIFEST, REQUIRED
-from preread.models import LEVELS, Manifest, Request
+from preread.models import LEVELS, Draft, Manifest, Request
 from preread.passed_checks import Check
 from preread.project.globs import glob_pattern
 from preread.project.tree import Tree
@@ -186,8 +186,8 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
     for name in found.edited:
         if manifest.files.get(name) == "":
             yield f"it is not known who wrote {name}"
-        facts = markdown.parse(name, manifest.feature, found.texts[name])[0].facts
-        theirs = [one for one in facts if not published.is_built(manifest, name, one)]
+        draft = markdown.parse(name, manifest.feature, found.texts[name])[0]
+        theirs = [one for one in draft.facts if not published.is_built(manifest, name, one)]
         for fact in theirs:
             is_known = manifest.spans.keys() >= {*fact.sources}
             if not is_known and not published.is_unverified(manifest, fact):
@@ -195,8 +195,20 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
                 what = "added to" if is_new else "changed the sources in"
                 yield f"a person {what} {name}: {fact.text}"
         yield from _new_fences(found, manifest, name)
+        yield from _repeated(draft)
         if any(fact.sources for fact in theirs):
             yield f"a person edited {name}"
+
+
+def _repeated(draft: Draft) -> Iterator[str]:
+    """The facts that a file has twice, as when a person undid what they made of one."""
+    seen = set()
+    for _, section, fact in markdown.all_facts([draft]):
+        key = fact_text.fact_key(draft.name, fact)
+        place = (key, markdown.heading_source(section.heading))
+        if place in seen:
+            yield f"{draft.name} says twice: {fact.text}"
+        seen.add(place)
 
 
 def _new_fences(found: Published, manifest: Manifest, name: str) -> Iterator[str]:
