@@ -388,6 +388,30 @@ def test_a_warning_names_the_sources_until_the_fact_is_deleted(project: Path, cl
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
 
 
+UNSAID, UNSOURCED = "its sources do not say it", "it names no source"
+MIDDLE = "; `(login.py:18)` is not read as a source in mid-sentence: move it to the end"
+ODD = "; its last brackets are text, because `login.py:18 above` is not one source"
+
+
+@pytest.mark.parametrize(
+    ("mine", "why", "hint"),
+    [
+        ("tokens (login.py:18) are plain on purpose", UNSOURCED, MIDDLE),
+        ("tokens (login.py:18) have `sign_with_care` (login.py:3)", UNSAID, MIDDLE),
+        ("tokens are plain (login.py:18 above)", UNSOURCED, ODD),
+        ("tokens (all of them) are plain", UNSOURCED, ""),
+    ],
+)
+def test_a_warning_says_why_what_looks_like_a_source_is_none(
+    project: Path, cli: Cli, mine: str, why: str, hint: str
+) -> None:
+    path = file_of(project, "patterns.md")
+    path.write_text(f"{path.read_text()}\n## Ours\n- {mine}\n")
+    for arguments in (("--force",), ()):
+        [warning] = cli("load", "login", "--json", *arguments, cwd=project).json["warnings"]
+        assert warning == f"A person wrote this, and {why}: {mine}{hint}"
+
+
 def test_what_no_dossier_may_contain_is_removed_with_a_warning(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     kept = (

@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from preread import inputs
 from preread.builds import recording
 from preread.builds.assembly import Assembled
-from preread.dossier import build_records, fact_history, fact_text, markdown, published, sources
+from preread.dossier import (
+    brackets,
+    build_records,
+    fact_history,
+    fact_text,
+    markdown,
+    published,
+    sources,
+)
 from preread.dossier.build_records import BuildRecord
 from preread.dossier.published import Published
 from preread.errors import PrereadError, Unreadable
@@ -272,9 +280,11 @@ def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
         and not published.is_built(manifest, draft.name, fact)
     ]
     for fact in unverified[:MAX_LOST]:
-        why = "its sources do not say it" if fact.sources else "it names no source"
-        cited = f" ({', '.join(fact.sources)})"[:MAX_SHOWN] if fact.sources else ""
-        yield f"A person wrote this, and {why}: {fact.text[:MAX_SHOWN]}{cited}"
+        why, cited, hint = "it names no source", "", brackets.why_unread(fact.text)
+        if fact.sources:
+            why, cited = "its sources do not say it", f" ({', '.join(fact.sources)})"[:MAX_SHOWN]
+            hint = brackets.why_not_last(fact.text)
+        yield f"A person wrote this, and {why}: {fact.text[:MAX_SHOWN]}{cited}{hint}"
     if (more := len(unverified) - MAX_LOST) > 0:
         yield (
             f"People wrote {counted(more, 'more fact')} that cannot be verified; "
