@@ -176,3 +176,47 @@ def test_a_hint_left_by_a_build_that_was_killed_early_goes_with_the_next_load(
     again = ended(start(project, "load", "login", "--json"))
     assert again.json["state"] == "cached"
     assert left_behind(project) == []
+
+
+def half_a_backup(project: Path) -> Path:
+    """What a killed `remove` leaves of its backup."""
+    part = Layout(project).backup_sets / ".20261129-090738-remove-login.part"
+    (part / "context" / "login").mkdir(parents=True)
+    (part / "context" / "login" / "codebase.md").write_text("# Codebase")
+    return part
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("load", "login"), ("load", "login", "--force"), ("remove", "login"), ("gc",), ("repair",)],
+    ids=["cached", "built", "remove", "gc", "repair"],
+)
+def test_a_backup_that_a_killed_call_left_unfinished_goes_with_the_next_one(
+    project: Path, cli: Cli, arguments: tuple[str, ...]
+) -> None:
+    cli("load", "login", cwd=project)
+    part = half_a_backup(project)
+    done = cli(*arguments, "--json", cwd=project)
+    assert done.status == 0
+    assert done.json.get("state", "") in {"", "cached", "built"}
+    assert not part.exists()
+    assert cli("check", "--all", cwd=project).status == 0
+
+
+def test_a_backup_that_another_process_is_writing_stays(project: Path, cli: Cli) -> None:
+    cli("load", "login", cwd=project)
+    part = half_a_backup(project)
+    with FileLock(Layout(project).lock("_backups")):
+        assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+        assert cli("load", "login", "--force", cwd=project).status == 0
+        assert cli("gc", "--json", cwd=project).json["leftovers"] == []
+        assert cli("check", "--all", cwd=project).status == 0
+        waiting = start(project, "remove", "login")
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(1)
+        assert part.exists()
+    assert ended(waiting).status == 0
+    assert cli("load", "login", cwd=project).status == 0
+    assert not part.exists()
+    [made] = cli("backups", "--json", cwd=project).json["backups"]
+    assert ".project/context/login/codebase.md" in made["files"]

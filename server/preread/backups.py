@@ -6,7 +6,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,11 +14,13 @@ from pydantic import Field
 
 from preread.errors import PrereadError
 from preread.infra import atomic
+from preread.infra.locks import FileLock
 from preread.infra.reading import names_in, plain_bytes
 from preread.layout import Layout
 from preread.models import Model
 
 PART = ".part"
+LOCK = "_backups"  # held while a set is written
 INIT = "_init"  # the folder of `init --undo`: files of `.project/` itself
 
 
@@ -59,12 +61,25 @@ def keep(layout: Layout, why: str, paths: Iterable[Path], of: Layout | None = No
     copies = {path: data for path, data in found.items() if data is not None}
     if not copies:
         return ""
-    sets = layout.backup_sets
-    id_ = _unused(sets, f"{time.strftime('%Y%m%d-%H%M%S')}-{why}")
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{why}"
+    relative = {path.relative_to(owner.project): data for path, data in copies.items()}
+    lock = FileLock(layout.lock(LOCK))
+    atomic.make_folder(layout.lock(LOCK).parent)
+    with atomic.write_errors(layout.lock(LOCK)):
+        lock.acquire()
+    try:
+        return _write(layout.backup_sets, name, relative)
+    finally:
+        lock.release()
+
+
+def _write(sets: Path, name: str, copies: Mapping[Path, bytes]) -> str:
+    """Write a new set, by the files' paths in it; returns its id. Requires the lock."""
+    id_ = _unused(sets, name)
     part = sets / f".{id_}{PART}"
     try:
         for path, data in copies.items():
-            atomic.write(part / path.relative_to(owner.project), data, durable=True)
+            atomic.write(part / path, data, durable=True)
         atomic.replace(part, sets / id_)
     except BaseException:
         with suppress(PrereadError):
@@ -112,9 +127,15 @@ def remove(layout: Layout, backup: Backup) -> None:
 
 
 def leftovers(layout: Layout) -> list[Path]:
-    """Sets that a killed call did not finish."""
+    """Sets that a killed call did not finish, or, without the lock, that a call is writing."""
     sets = layout.backup_sets
     return [sets / name for name in names_in(sets) if name.endswith(PART)]
+
+
+def remove_leftovers(layout: Layout) -> None:
+    """Remove the sets that killed calls did not finish. Requires the lock. Raises E_WRITE."""
+    for path in leftovers(layout):
+        atomic.remove(path)
 
 
 def _sets(layout: Layout) -> Iterator[Backup]:

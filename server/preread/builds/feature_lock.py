@@ -1,9 +1,11 @@
-"""A feature's lock: its holder may build, and finishes what killed builds left behind."""
+"""A feature's lock: its holder may build, and finishes what killed calls left behind."""
 
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 
+from preread import backups
 from preread.dossier import published
 from preread.errors import PrereadError
 from preread.infra import atomic, db
@@ -79,17 +81,44 @@ async def building(services: Services, request: Request) -> AsyncIterator[None]:
 def recover(services: Services, feature: str) -> None:
     """Finish publishing what a killed build left behind, so that the gates find the dossier, too.
 
-    Does nothing while a running build holds the lock, or if the disk cannot be written.
+    Also removes unfinished backups. Does nothing while a running call holds the lock, or if the
+    disk cannot be written.
     """
     from preread import publish
 
     with suppress(PrereadError), hold_if_free(services, feature) as is_free:
         if is_free:
             publish.recover(services, feature)
+    with suppress(PrereadError):
+        remove_unfinished_backups(services)
 
 
 def recover_all(services: Services) -> None:
-    """Finish publishing what killed builds of any feature left behind."""
+    """The same for all features."""
     for feature in published.unfinished(services.layout):
         services.progress.check()
         recover(services, feature)
+    with suppress(PrereadError):
+        remove_unfinished_backups(services)
+
+
+def may_recover(services: Services, feature: str) -> bool:
+    """Whether there may be something to recover, or a call is still writing it."""
+    return published.pending(services.layout, feature) or bool(backups.leftovers(services.layout))
+
+
+def unfinished_backups(services: Services) -> list[Path]:
+    """The sets of backups that killed calls did not finish. Raises E_WRITE."""
+    if not backups.leftovers(services.layout):
+        return []
+    with hold_if_free(services, backups.LOCK) as is_free:
+        return backups.leftovers(services.layout) if is_free else []
+
+
+def remove_unfinished_backups(services: Services) -> None:
+    """Remove these sets. Raises E_WRITE."""
+    if not backups.leftovers(services.layout):
+        return
+    with hold_if_free(services, backups.LOCK) as is_free:
+        if is_free:
+            backups.remove_leftovers(services.layout)

@@ -119,9 +119,9 @@ def extension(services: Services, feature: str, files: tuple[str, ...]) -> Reque
 def cached_reply(services: Services, request: Request) -> LoadReply | None:
     """The reply if a published dossier covers the request.
 
-    None when there is none, or when a killed build left something to recover first.
+    None when there is none, or when a killed call left something to recover first.
     """
-    if published.pending(services.layout, request.feature):
+    if feature_lock.may_recover(services, request.feature):
         return None
     return _look_up(services, request)
 
@@ -129,7 +129,7 @@ def cached_reply(services: Services, request: Request) -> LoadReply | None:
 async def _recover_and_look_up(
     services: Services, request: Request, covering: list[published.Published]
 ) -> LoadReply | None:
-    if published.pending(services.layout, request.feature):
+    if feature_lock.may_recover(services, request.feature):
         await step(feature_lock.recover, services, request.feature)
     return await step(_look_up, services, request, covering)
 

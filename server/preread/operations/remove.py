@@ -64,6 +64,7 @@ async def preview(context: Context, request: RemoveRequest) -> Preview:
 def _remove(services: Services, feature: str) -> RemoveReply:
     layout = services.layout
     publish.recover(services, feature)
+    feature_lock.remove_unfinished_backups(services)
     before = published.in_place(layout, feature)
     folder = layout.dossier(feature)
     present = {path.name for path in folder.iterdir()}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from preread import backups, check, facts, publish
-from preread.builds import lost_manifests, staleness
+from preread import check, facts, publish
+from preread.builds import feature_lock, lost_manifests, staleness
 from preread.dossier import build_records, published, wrong_marks
 from preread.dossier.published import digest
 from preread.gates.feature_names import is_feature
@@ -153,8 +153,9 @@ def of_project(services: Services) -> Iterator[Damage]:
         yield from _topics(layout, personal=personal)
     if wrong_marks.is_damaged(layout):
         yield _aside(layout.wrong, "E_RECORD", "the facts that were marked as wrong are unreadable")
-    for path in backups.leftovers(layout):
-        message, repair = "a killed call left this", partial(atomic.remove, path)
+    for path in feature_lock.unfinished_backups(services):
+        message = "a killed call left this"
+        repair = partial(feature_lock.remove_unfinished_backups, services)
         yield Damage(path, "E_LEFTOVER", message, "it is removed", repair)
 
 

@@ -33,7 +33,7 @@ class GcReply(Model):
     """What was removed."""
 
     backups: tuple[str, ...] = Field(description="Ids of the backups that were too old.")
-    leftovers: tuple[str, ...] = Field(description="Drafts and temporary files of killed builds.")
+    leftovers: tuple[str, ...] = Field(description="Drafts and temporary files of killed calls.")
     cached: int = Field(description="Cached results that belonged to no dossier.")
 
 
@@ -60,6 +60,7 @@ def _gc(services: Services, request: GcRequest) -> GcReply:
         with feature_lock.hold_if_free(services, feature) as is_free:
             if is_free:
                 publish.recover(services, feature)
+    feature_lock.remove_unfinished_backups(services)
     return GcReply(
         backups=tuple(one.id for one in old),
         leftovers=tuple(left),
@@ -74,8 +75,8 @@ def _old(services: Services, request: GcRequest) -> list[Backup]:
 
 
 def _leftovers(services: Services) -> list[str]:
-    """Leftovers of killed builds, without the files of running builds."""
-    found = []
+    """Leftovers of killed calls, without the files of running ones."""
+    found = feature_lock.unfinished_backups(services)
     for feature in check.features(services.layout):
         with feature_lock.hold_if_free(services, feature) as is_free:
             if is_free:

@@ -72,6 +72,7 @@ def _restore(services: Services, copies: dict[Path, bytes]) -> RestoreReply:
     changed = [path for path, data in copies.items() if plain_bytes(path) != data]
     for path in changed:
         layout.real(path)
+    feature_lock.remove_unfinished_backups(services)
     backup = backups.keep(layout, "restore", changed)
     features = _features(layout, copies)
     versions.forget(services, features)
