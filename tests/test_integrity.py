@@ -157,6 +157,20 @@ def test_a_manifest_of_a_later_version_is_left_alone(cli: Cli, two: Path) -> Non
     assert path.read_text() == later
 
 
+@pytest.mark.parametrize(
+    "arguments", [("remove", "chekout"), ("call", "remove", '{"feature": "chekout"}', "--dry-run")]
+)
+def test_removing_a_dossier_that_is_not_there_says_what_lists_them(
+    cli: Cli, two: Path, arguments: tuple[str, ...]
+) -> None:
+    done = cli(*arguments, cwd=two)
+    assert done.status == 1
+    said = done.err + done.out
+    assert "There is no dossier of chekout. The most similar is checkout." in said
+    assert "List the dossiers: `preread status`" in said
+    assert "load chekout" not in said
+
+
 def test_what_was_removed_is_restored_byte_for_byte(cli: Cli, two: Path) -> None:
     before = everything(two)
     removed = cli("remove", "checkout", "--json", cwd=two).json

@@ -36,16 +36,17 @@ class PublishedDossier:
             yield draft.name, fact
 
 
-def find(services: Services, feature: str) -> PublishedDossier:
+def find(services: Services, feature: str, *, hint: str = "") -> PublishedDossier:
     """The dossier of a feature.
 
+    `hint` says what to do if there is none, by default to build it.
     Raises E_FEATURE_NAME, and E_NOT_FOUND with the most similar feature that has a dossier.
     """
     name = feature_name(feature)
     services.layout.guard(name)
     found = published.read(services.layout, name)
     if found is None:
-        raise not_found(services.layout, name)
+        raise not_found(services.layout, name, hint)
     path = services.layout.relative(services.layout.dossier(name)) + "/"
     manifest = found.manifest or Manifest(feature=name)
     return PublishedDossier(name, path, manifest, found.texts, found.edited)
@@ -57,10 +58,10 @@ def find_serving(services: Services, name: str) -> PublishedDossier:
     return replace(find(services, served.feature), warnings=served.warnings)
 
 
-def not_found(layout: Layout, feature: str) -> PrereadError:
+def not_found(layout: Layout, feature: str, hint: str = "") -> PrereadError:
     names = published.features(layout)
     near = difflib.get_close_matches(feature, names, n=1, cutoff=0.3)
     guess = f" The most similar is {near[0]}." if near else ""
     message = f"There is no dossier of {feature}.{guess}"
-    hint = f"Build it: `preread load {feature}`"
+    hint = hint or f"Build it: `preread load {feature}`"
     return PrereadError("E_NOT_FOUND", message, hint, {"features": names})

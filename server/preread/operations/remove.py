@@ -24,6 +24,8 @@ from preread.operations.registry import (
 from preread.records import stale_hints
 from preread.services import Services
 
+LIST = "List the dossiers: `preread status`"
+
 
 class RemoveRequest(RequestModel):
     """Which dossier to remove."""
@@ -44,7 +46,7 @@ class RemoveReply(Model):
 async def remove(context: Context, request: RemoveRequest) -> RemoveReply:
     services = context.services()
     # Not by an alias: that would remove the dossier of another feature.
-    feature = published_dossier.find(services, request.feature).feature
+    feature = published_dossier.find(services, request.feature, hint=LIST).feature
     async with feature_lock.hold(services, feature):
         reply = await in_thread(context, services, _remove, feature)
     await in_thread(context, services, facts.index, check_unbudgeted)
@@ -53,7 +55,7 @@ async def remove(context: Context, request: RemoveRequest) -> RemoveReply:
 
 async def preview(context: Context, request: RemoveRequest) -> Preview:
     services = context.services()
-    found = published_dossier.find(services, request.feature)
+    found = published_dossier.find(services, request.feature, hint=LIST)
     folder = services.layout.relative(services.layout.backup_sets)
     changes = [
         previews.change(f"{found.path}{name}", text, None) for name, text in found.texts.items()
