@@ -93,7 +93,6 @@ def _history_entry(
 ) -> fact_history.Publish:
     """What is about to be published and what it replaces, for the history of the facts."""
     layout, feature = services.layout, ready.manifest.feature
-    hint = plain_bytes(layout.stale(feature)) or b""
     return fact_history.Publish(
         before=published.in_place(layout, feature),
         after=fact_history.facts_in(
@@ -101,7 +100,7 @@ def _history_entry(
         ),
         new=ready.manifest,
         how=how,
-        why=hint.decode("utf-8", "replace").strip(),
+        why=stale_hints.reason(layout, feature),
     )
 
 

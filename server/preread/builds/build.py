@@ -38,7 +38,7 @@ from preread.models import (
 )
 from preread.records import spending
 from preread.services import Services, step
-from preread.versions import State
+from preread.versions import State, Version
 
 BACKGROUND = (
     "A deeper dossier is being built in the background; "
@@ -91,16 +91,24 @@ def _project_signature(services: Services) -> str:
     return signatures.of_project(services.tree)
 
 
+def restorable(
+    services: Services, request: Request, stale: Published, now: State
+) -> Version | None:
+    """The stored generation for exactly this state of the project, if its sources are valid."""
+    version = versions.find(services, stale, now)
+    if version is None:
+        return None
+    is_fresh = cache.is_fresh(services, request, Published(version.manifest, version.texts, ()))
+    return version if is_fresh else None
+
+
 def _restore(
     services: Services, request: Request, stale: Published, now: State
 ) -> LoadReply | None:
     """Publish the stored generation for exactly this state of the project, if there is one."""
     begun = time.time()
-    version = versions.find(services, stale, now)
+    version = restorable(services, request, stale, now)
     if version is None:
-        return None
-    restored = Published(version.manifest, version.texts, ())
-    if not cache.is_fresh(services, request, restored):
         return None
     staging = publish.stage(services, request.feature)
     try:
@@ -109,7 +117,7 @@ def _restore(
         publish.publish(services, staging, version.manifest, "refreshed")
     finally:
         atomic.remove(staging)
-    lost = recording.lost_since(stale, restored)
+    lost = recording.lost_since(stale, Published(version.manifest, version.texts, ()))
     shown = published.read(services.layout, request.feature)
     found = recording.refresh_result(stale, shown, lost)
     earlier = build_records.read(services.layout, request.feature)

@@ -144,9 +144,10 @@ def _look_up(
         return None
     if covering is not None:
         covering.append(found.published)
-    stale_hints.clear(services.layout, request.feature)
     if not staleness.is_current(services, found):
+        stale_hints.clear_cited(services.layout, request.feature)
         return None
+    stale_hints.clear(services.layout, request.feature)
     seconds = time.monotonic() - begun
     reply = replies.from_published(services, request, found.published, "cached", seconds)
     return replies.with_doubt(reply, found.doubt) if found.doubt else reply

@@ -12,6 +12,7 @@ from preread.builds.build import RefreshDeferred, build
 from preread.dossier import published
 from preread.errors import Cancelled, PrereadError
 from preread.passed_checks import files_unchanged
+from preread.records import stale_hints
 from preread.services import Services
 
 
@@ -50,4 +51,4 @@ async def _refresh(services: Services, feature: str) -> str:
         if is_current or lookup.needs == "build" or cache.is_tracked(services, feature):
             return ""
         await build(services, staleness.as_built(found.manifest), found, careful=True)
-        return lookup.why or staleness.COMPUTED
+        return lookup.why or stale_hints.COMPUTED

@@ -12,8 +12,6 @@ from preread.passed_checks import files_unchanged
 from preread.records import stale_hints
 from preread.services import Services
 
-COMPUTED = "files changed since its facts were computed"
-
 
 def as_built(manifest: Manifest) -> Request:
     """The request that the dossier with this manifest was built for."""
@@ -50,7 +48,7 @@ def why(services: Services, feature: str) -> str:
         if not lookup.covers:
             return lookup.why
         if not is_current(services, lookup):
-            return COMPUTED
+            return stale_hints.COMPUTED
     return ""
 
 

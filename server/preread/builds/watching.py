@@ -1,7 +1,8 @@
 """Watch a project: as its files change, look up the dossiers that depend on them.
 
 Sets and clears the hints for the gates. In a server, the watcher also refreshes dossiers that git
-does not track. `.git` and folders that git ignores are not watched.
+does not track. `.git` and folders that git ignores are not watched. What rules computed from the
+files is brought up to date later, once nothing changes any more: see `computing`.
 """
 
 import os
@@ -12,11 +13,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from preread import inputs
-from preread.builds import refreshing, staleness
+from preread.builds import staleness
+from preread.builds.computing import Computing, Files, Verdict, files_of
 from preread.builds.file_events import Batches, has_other_folders
 from preread.dossier import published, sources
 from preread.errors import PrereadError
-from preread.infra.reading import plain_bytes
 from preread.models import Manifest
 from preread.project.globs import glob_pattern
 from preread.records import stale_hints
@@ -30,8 +31,7 @@ EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
 # long as that takes.
 LOST_SECONDS = 3.0
 POLL_SECONDS, POLL_SHARE = 1.0, 20  # minimum pause between polls; pause per duration of a poll
-# Stale dossiers are refreshed when nothing has changed for a while, for a limited time.
-QUIET_SECONDS, REFRESH_SECONDS = 2.0, 10.0
+QUIET_SECONDS = 2.0  # when nothing has changed for so long, stale dossiers are refreshed
 NO_DOSSIERS_SECONDS = 5.0
 OWN = ("config.toml", "gates", "knowledge.md", ".state/knowledge.md", ".state/results.jsonl")
 
@@ -40,7 +40,7 @@ class DossierState(NamedTuple):
     """The state of a dossier at a look-up."""
 
     why: str  # it is stale; empty if it is not
-    files: tuple[tuple[str, str], ...]  # name, digest
+    files: Files
 
 
 class News(NamedTuple):
@@ -67,6 +67,8 @@ class Watcher:
         self._services, self._tell, self._say = services, tell, say
         self._refreshes, self._tried = refreshes, dict[str, DossierState]()
         self._layout = services().layout
+        self._computing = Computing(services, self._layout, refreshes=refreshes)
+        self._outdated: dict[str, Verdict] = {}  # the dossiers whose computed facts are
         self._known: dict[str, DossierState] = {}
         self._is_first = True  # the first look-up reports a dossier only if it is stale
         self._depends: dict[str, _Depends] = {}
@@ -74,6 +76,12 @@ class Watcher:
 
     def run(self) -> None:
         """Watch until `stop` is set."""
+        try:
+            self._run()
+        finally:
+            self._computing.stop()
+
+    def _run(self) -> None:
         while not self.stop.is_set() and not published.features(self._layout):
             self._is_first = False
             self.stop.wait(NO_DOSSIERS_SECONDS)
@@ -104,18 +112,21 @@ class Watcher:
         """Watch these folders until others have to be watched."""
         batches = Batches(folders, self.stop)
         pause = self._check_all()  # for what changed before the watches were in place
-        last = checked_at = time.time()
+        last = checked_at = active_at = time.time()
         due = EVERYTHING_SECONDS
         for found in batches:
+            self._take_computed()
             now = time.time()
             has_slept = abs(now - last) > SLEPT_SECONDS  # or the clock was set
             last = now
             if not found and not has_slept and now - checked_at < due:
-                if now - checked_at >= QUIET_SECONDS:
-                    self._refresh()
+                if now - active_at >= QUIET_SECONDS:
+                    self._compute()
                 continue
             batch = found | batches.rest_of_checkout(self._layout.root)
             checked_at = now
+            if self._computing.note(self._relative(batch)):
+                active_at = time.time()
             if has_slept or not batch or len(batch) > MANY:
                 pause, due = self._check_all(), EVERYTHING_SECONDS
             else:
@@ -128,6 +139,7 @@ class Watcher:
     def _check_all(self) -> float:
         """Look up every dossier; returns after how long to do so again because of lost events."""
         begun = time.monotonic()
+        self._computing.note(None)
         self.check(None)
         return max(LOST_SECONDS, POLL_SHARE * (time.monotonic() - begun))
 
@@ -152,17 +164,19 @@ class Watcher:
 
     def _poll(self) -> None:
         marks = self._marks()
-        self.check(None)
+        self._check_all()
         pause = POLL_SECONDS
         while not self.stop.wait(pause):
             begun = time.monotonic()
+            self._take_computed()
             now = self._marks()
             changed = {path for path, _ in marks.items() ^ now.items()}
             marks = now
             if changed:
+                self._computing.note(self._relative(changed))
                 self.check(changed)
             else:
-                self._refresh()
+                self._compute()
             pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - begun))
 
     def _marks(self) -> dict[str, tuple[int, int]]:
@@ -183,9 +197,13 @@ class Watcher:
 
     def check(self, changed: Iterable[str] | None) -> None:
         """Look up the dossiers that depend on these files, or all (None); report what changed."""
-        services = self._services()
         features = published.features(self._layout)
         wanted = features if changed is None else list(self._depending(features, changed))
+        self._report(features, wanted)
+
+    def _report(self, features: list[str], wanted: list[str]) -> None:
+        """Look up the wanted dossiers; report those that have changed, and what is gone."""
+        services = self._services()
         now: dict[str, DossierState] = {}
         for feature in wanted:
             seen = self._look_up(services, feature)
@@ -194,6 +212,7 @@ class Watcher:
         gone, new = self._known.keys() - set(features), now.keys() - self._known.keys()
         for feature in gone:
             del self._known[feature]
+            self._outdated.pop(feature, None)
         is_first, self._is_first = self._is_first, False
         self._known.update(now)
         if (now or gone) and not is_first:
@@ -201,20 +220,49 @@ class Watcher:
         elif is_first and (stale := {name: one for name, one in now.items() if one.why}):
             self._tell(News(stale, frozenset(), frozenset(), len(wanted)))
 
-    def _refresh(self) -> None:
-        """Refresh what is stale; a refresh that did not help is not repeated before a change."""
-        stale = {name: seen for name, seen in self._known.items() if seen.why}
-        wanted = [name for name, seen in stale.items() if self._tried.get(name) != seen]
-        if self._refreshes and wanted:
-            import anyio
+    def _compute(self) -> None:
+        """Begin to bring up to date what is out of date; see `computing`.
 
-            anyio.run(refreshing.refresh, self._services, wanted, REFRESH_SECONDS)
-            self.check(None)
-            self._tried |= {name: self._known[name] for name in wanted if name in self._known}
+        A refresh that did not help is not repeated before a change.
+        """
+        stale = {
+            name: seen
+            for name, seen in self._known.items()
+            if seen.why and name not in self._outdated and self._tried.get(name) != seen
+        }
+        self._computing.begin(stale if self._refreshes else ())
+
+    def _take_computed(self) -> None:
+        """Report what has been brought up to date, or was found to be out of date."""
+        done = self._computing.finished()
+        if done is None:
+            return
+        changed = {*done.stale, *done.refreshed}
+        for feature, verdict in done.verdicts.items():
+            known = self._outdated.get(feature)
+            if verdict.why and (known is None or known.files != verdict.files):
+                self._outdated[feature] = verdict
+                changed.add(feature)
+            elif not verdict.why and self._is_called_outdated(feature):
+                self._outdated.pop(feature, None)
+                stale_hints.clear(self._layout, feature)
+                changed.add(feature)
+        if changed:
+            features = published.features(self._layout)
+            self._report(features, [name for name in features if name in changed])
+        self._tried |= {name: self._known[name] for name in done.stale if name in self._known}
+
+    def _is_called_outdated(self, feature: str) -> bool:
+        """Whether this watcher, or the hint of another one, says so."""
+        hint = stale_hints.reason(self._layout, feature)
+        return feature in self._outdated or hint.startswith(stale_hints.COMPUTED)
+
+    def _relative(self, paths: Iterable[str]) -> set[str]:
+        root = f"{self._layout.root}/"
+        return {path.removeprefix(root) for path in paths}
 
     def _depending(self, features: list[str], changed: Iterable[str]) -> Iterator[str]:
-        root = f"{self._layout.root}/"
-        paths = {path.removeprefix(root) for path in changed}
+        paths = self._relative(changed)
         if any(map(self._affects_all, paths)):
             yield from features
             return
@@ -245,13 +293,18 @@ class Watcher:
         manifest = found.manifest
         self._depends[feature] = _Depends(services, manifest)
         lookup = staleness.look_up(services, manifest)
-        hint = plain_bytes(self._layout.stale(feature))
-        if lookup.covers:
-            stale_hints.clear(self._layout, feature)
-        elif hint is None or hint.decode("utf-8", "replace").strip() != lookup.why:
-            stale_hints.mark(self._layout, feature, lookup.why)
-        digests = {name: published.digest(text.encode()) for name, text in found.texts.items()}
-        return DossierState(lookup.why, tuple(sorted(digests.items())))
+        files = files_of(found)
+        why = lookup.why if not lookup.covers else self._why_outdated(feature, files)
+        if why:
+            stale_hints.mark(self._layout, feature, why)
+        else:
+            stale_hints.clear_cited(self._layout, feature)
+        return DossierState(why, files)
+
+    def _why_outdated(self, feature: str, files: Files) -> str:
+        """Why the computed facts in these texts are out of date; empty if nothing says so."""
+        verdict = self._outdated.get(feature)
+        return verdict.why if verdict is not None and verdict.files == files else ""
 
 
 class _Depends:

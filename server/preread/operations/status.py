@@ -26,7 +26,7 @@ from preread.settings import Level
 
 # After this many seconds, a call refreshes no further stale dossier; it always refreshes one.
 REFRESH_SECONDS = 0.5
-TO_COMPUTE = f"{staleness.COMPUTED}; the next load checks them"
+TO_COMPUTE = f"{stale_hints.COMPUTED}; the next load checks them"
 
 
 class StatusRequest(RequestModel):
@@ -116,6 +116,8 @@ def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus
     found |= {one.feature: one for one, _ in checked}
     fresh = [name for name in names if found[name].fresh]
     computed = passed_checks.with_unchanged_files(services, fresh, signature)
+    for name in computed:
+        stale_hints.clear(services.layout, name)
     return [
         one.model_copy(update={"fresh": False, "why": TO_COMPUTE})
         if one.fresh and one.feature not in computed
@@ -152,7 +154,7 @@ def _status(
     manifest = found.manifest
     lookup = cache.lookup(services, staleness.as_built(manifest), build_key_of)
     if lookup.covers:
-        stale_hints.clear(services.layout, found.feature)
+        stale_hints.clear_cited(services.layout, found.feature)
     else:
         stale_hints.mark(services.layout, found.feature, lookup.why)
     why = lookup.why or lookup.doubt

@@ -130,7 +130,9 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
     path = layout.stale(feature)
     if manifest is None or plain_bytes(path) is None:
         return
-    if staleness.look_up(services, manifest).covers:
+    lookup = staleness.look_up(services, manifest)
+    is_about_computed = stale_hints.reason(layout, feature).startswith(stale_hints.COMPUTED)
+    if lookup.covers and (not is_about_computed or staleness.is_current(services, lookup)):
         repair = partial(stale_hints.clear, layout, feature)
         yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", repair)
 
