@@ -29,6 +29,9 @@ QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 BOUND = 30.0  # seconds for what takes one; the machine may be busy
 CODE = '"""Tokens."""\n\nLIMIT = 10  # because the service refuses more\n\n\ndef make_token(user):\n    """Make it."""\n    return f"{user}:token"\n'
 STALE = "because the service refuses twenty"
+ONE, TWO = "1 test names it", "2 tests name it"
+CALL = "\n\ndef test_again():\n    from src.login import make_token\n\n    assert make_token('b')\n"
+QUIET = 6.0  # seconds in which a pass over changed files would have ended
 
 
 @pytest.fixture
@@ -41,6 +44,34 @@ def root(tmp_path: Path, cli: Cli) -> Path:
     make_repository(folder)
     assert cli("load", "login", "--level", "light", cwd=folder).status == 0
     return folder
+
+
+@pytest.fixture
+def counted(root: Path, cli: Cli) -> Path:
+    """The same project with tests, of which its dossier counts those that name the function."""
+    (root / "tests").mkdir()
+    for name, text in (("one", CALL), ("two", "def test_two():\n    assert 1\n")):
+        (root / "tests" / f"test_{name}.py").write_text(text)
+    (root / "README.md").write_text("Tokens.\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "tests")
+    assert cli("load", "login", cwd=root).status == 0
+    assert ONE in codebase(root)
+    return root
+
+
+def codebase(root: Path) -> str:
+    return (root / ".project/context/login/codebase.md").read_text()
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
+
+
+def track(root: Path) -> None:
+    git(root, "add", "-Af", ".project/context")
+    git(root, "commit", "-qm", "dossier")
 
 
 def spoil(root: Path) -> None:
@@ -147,6 +178,111 @@ def test_a_servers_watcher_refreshes_once_nothing_changes(root: Path) -> None:
     found = (path.read_text() for path in (root / ".project/context/login").glob("*.md"))
     assert any(STALE in text for text in found)
     assert not hint(root).exists()
+
+
+def test_the_gates_are_told_when_what_a_dossier_counts_changes(counted: Path, cli: Cli) -> None:
+    other, before = counted / "tests" / "test_two.py", codebase(counted)
+    words = "login is stale: files changed since its facts were computed"
+    with process(counted) as wait_for:
+        append(other, CALL)
+        wait_for(words)
+        assert hint(counted).read_text().strip() in wait_for.lines[-1]
+        for arguments in (("status",), ("check", "--all")):  # a look-up of the sources alone
+            git(counted, "add", "-Af", ".project/context")  # else `status` refreshes it
+            assert cli(*arguments, cwd=counted).status == 0
+            assert hint(counted).exists()
+        append(counted / "README.md", "More.\n")  # it is still, and nobody is told again
+        shown, written = len(wait_for.lines), hint(counted).stat().st_mtime_ns
+        time.sleep(QUIET)
+        assert (len(wait_for.lines), hint(counted).stat().st_mtime_ns) == (shown, written)
+        git(counted, "checkout", "-q", "--", "tests")
+        wait_for("login is up to date")
+        assert not hint(counted).exists()
+        assert codebase(counted) == before
+        append(other, CALL)
+        wait_for(words, after=len(wait_for.lines))
+        assert cli("load", "login", "--json", cwd=counted).json["state"] == "refreshed"
+        wait_for("login is up to date", after=len(wait_for.lines) - 1)
+        assert TWO in codebase(counted)
+        assert not hint(counted).exists()
+
+
+def test_what_changes_nothing_in_a_dossier_is_not_reported(counted: Path) -> None:
+    for refreshes in (False, True):
+        with watching(counted, refreshes=refreshes) as (_, told, _looks):
+            append(counted / "README.md", "More.\n")
+            append(counted / "tests" / "test_two.py", "\n\ndef test_three():\n    assert 3\n")
+            time.sleep(QUIET)
+            git(counted, "commit", "-qam", "more")
+            time.sleep(QUIET)
+            assert told == []
+            assert not hint(counted).exists()
+
+
+def test_a_servers_watcher_refreshes_what_a_dossier_counts(counted: Path) -> None:
+    with watching(counted, refreshes=True) as (_, told, _looks):
+        append(counted / "tests" / "test_two.py", CALL)
+        until(lambda: told)
+        assert TWO in codebase(counted)
+        assert not hint(counted).exists()
+        time.sleep(QUIET)  # what it wrote itself starts nothing
+        assert [news.now["login"].why for news in told] == [""]
+
+
+def test_a_dossier_that_git_tracks_is_only_marked(counted: Path, cli: Cli) -> None:
+    track(counted)
+    assert cli("load", "login", cwd=counted).status == 0
+    with watching(counted, refreshes=True) as (_, told, _looks):
+        append(counted / "tests" / "test_two.py", CALL)
+        until(hint(counted).exists)
+        until(lambda: told and told[-1].now["login"].why.endswith("tests/test_two.py"))
+        assert ONE in codebase(counted)
+        append(counted / "src" / "login.py", "\n\nOTHER = 1\n")
+        assert cli("load", "login", cwd=counted).status == 0
+        until(lambda: not told[-1].now["login"].why)
+        assert TWO in codebase(counted)
+        assert not hint(counted).exists()
+
+
+def test_a_persons_edit_of_an_outdated_dossier_keeps_it_marked(counted: Path) -> None:
+    with watching(counted) as (_, told, _looks):
+        append(counted / "tests" / "test_two.py", CALL)
+        until(lambda: told and told[-1].now["login"].why)
+        append(counted / ".project/context/login/codebase.md", "\n<!-- later -->\n")
+        until(lambda: len(told) > 1 and told[-1].now["login"].why)
+        assert hint(counted).exists()
+
+
+def test_what_is_counted_and_changed_while_nothing_watched_is_noticed(counted: Path) -> None:
+    append(counted / "tests" / "test_two.py", CALL)
+    with process(counted) as wait_for:
+        wait_for("login is stale: files changed since its facts were computed")
+        assert hint(counted).exists()
+
+
+def test_a_file_that_git_ignores_and_that_never_rests_hides_no_change(counted: Path) -> None:
+    (counted / ".gitignore").write_text("ignored/\n*.log\n")
+    with watching(counted) as (_, told, _looks):
+        append(counted / "dev.log", "line\n")
+        append(counted / "tests" / "test_one.py", "\n\nOTHER = 1\n")
+        time.sleep(QUIET)  # it is known to be ignored
+        append(counted / "tests" / "test_two.py", CALL)
+        end = time.monotonic() + 2 * BOUND  # if it is not known yet, that takes half a minute
+        while not told:
+            assert time.monotonic() < end
+            append(counted / "dev.log", "line\n")
+            time.sleep(0.3)
+        assert told[-1].now["login"].why.endswith("test_two.py")
+
+
+def test_a_commit_that_changes_what_was_computed_is_noticed(counted: Path) -> None:
+    with watching(counted) as (_, told, _looks):
+        text = "The limit is 10, as the service refuses more.\n\nfix: make_token kept old tokens"
+        git(counted, "commit", "-q", "--allow-empty", "-m", text)
+        time.sleep(QUIET)
+        append(counted / "src" / "login.py", "\n\nOTHER = 1\n")
+        git(counted, "commit", "-qam", "fix: make_token kept old tokens")
+        until(lambda: told and told[-1].now["login"].why)
 
 
 def test_two_processes_and_a_watcher_that_refreshes_share_a_folder(root: Path, cli: Cli) -> None:

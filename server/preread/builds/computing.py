@@ -70,7 +70,6 @@ class Computing:
         """
         if changed is None:
             self._is_due = True
-            self._unlisted.clear()
             return True
         paths = {*changed} - self._unlisted
         if any(path.rpartition("/")[2] == ".gitignore" for path in paths):
@@ -162,7 +161,9 @@ class Computing:
         except Unreadable:  # nothing better can be computed now
             return Pass(stale, {})
         listed = {*inputs.watched(services.tree)}
-        self._unlisted |= {path for path in changed - listed if self._is_file(path)}
+        self._unlisted = {
+            path for path in (self._unlisted | changed) - listed if self._is_file(path)
+        }
         features = published.features(self._layout)
         current = passed_checks.with_unchanged_files(services, features, signature)
         verdicts = {name: Verdict("", ()) for name in current}

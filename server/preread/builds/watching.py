@@ -31,7 +31,8 @@ EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
 # long as that takes.
 LOST_SECONDS = 3.0
 POLL_SECONDS, POLL_SHARE = 1.0, 20  # minimum pause between polls; pause per duration of a poll
-QUIET_SECONDS = 2.0  # when nothing has changed for so long, stale dossiers are refreshed
+# Stale dossiers are refreshed when nothing has changed for a while; at the latest after that time.
+QUIET_SECONDS, LATEST_SECONDS = 2.0, 30.0
 NO_DOSSIERS_SECONDS = 5.0
 OWN = ("config.toml", "gates", "knowledge.md", ".state/knowledge.md", ".state/results.jsonl")
 
@@ -112,21 +113,24 @@ class Watcher:
         """Watch these folders until others have to be watched."""
         batches = Batches(folders, self.stop)
         pause = self._check_all()  # for what changed before the watches were in place
-        last = checked_at = active_at = time.time()
+        last = checked_at = active_at = computed_at = time.time()
         due = EVERYTHING_SECONDS
         for found in batches:
             self._take_computed()
             now = time.time()
             has_slept = abs(now - last) > SLEPT_SECONDS  # or the clock was set
             last = now
-            if not found and not has_slept and now - checked_at < due:
-                if now - active_at >= QUIET_SECONDS:
-                    self._compute()
-                continue
-            batch = found | batches.rest_of_checkout(self._layout.root)
-            checked_at = now
+            is_idle = not found and not has_slept and now - checked_at < due
+            batch = set() if is_idle else found | batches.rest_of_checkout(self._layout.root)
             if self._computing.note(self._relative(batch)):
                 active_at = time.time()
+            is_late = not 0 <= now - computed_at < LATEST_SECONDS
+            if is_late or now - active_at >= QUIET_SECONDS:
+                self._compute()
+                computed_at = now
+            if is_idle:
+                continue
+            checked_at = now
             if has_slept or not batch or len(batch) > MANY:
                 pause, due = self._check_all(), EVERYTHING_SECONDS
             else:
