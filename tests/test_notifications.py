@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:resources/subscribe is removed"),
 ]
 BOUND = 100.0  # seconds; the machine may be busy
+SETTLED = 8.0  # in which a watcher begins, and looks at what changed
 OFF = {"PREREAD_CLAUDE": "off"}
 ERAS = ("legacy", "2026-07-28")
 CODE = "LIMIT = 10\n\n\ndef make_{name}(user):\n    return user\n"
@@ -168,6 +169,37 @@ async def test_a_client_hears_of_what_changes_appears_and_goes(
             assert {uri for _, uri in heard} <= {CHANGED[1], APPEARED[1], ""}
 
 
+@pytest.mark.parametrize("way", ["over_stdio", "over_http"])
+async def test_a_client_hears_when_what_a_dossier_counts_changes(
+    root: Path, way: str, request: pytest.FixtureRequest
+) -> None:
+    heard: Heard = []
+    test = root / "test_other.py"
+    test.write_text("def test_other():\n    assert 1\n")
+    (root / "README.md").write_text("Tokens.\n")
+    await preread(root, "load", "login", "--level", "light")
+    codebase = root / ".project" / "context" / "login" / "codebase.md"
+    assert "test names it" not in codebase.read_text()
+    with anyio.fail_after(BOUND):
+        async with (
+            request.getfixturevalue(way)(root, "legacy", heard) as client,
+            subscribed(client, "legacy", heard),
+        ):
+            await anyio.sleep(SETTLED)
+            (root / "README.md").write_text("Tokens and more.\n")
+            await anyio.sleep(SETTLED)
+            assert heard == []
+
+            async def count() -> None:
+                test.write_text("def test_other():\n    assert make_login(1)\n")
+
+            await until_heard(heard, {CHANGED}, count)
+            while "1 test names it" not in codebase.read_text():  # noqa: ASYNC110
+                await anyio.sleep(0.02)  # it is being published
+            assert await stale(client) == set()
+            assert hints(root) == set()
+
+
 def write(path: Path, limit: str) -> None:
     path.write_text(CODE.format(name=path.stem).replace("10", limit))
 
@@ -185,7 +217,8 @@ async def spoil(path: Path, heard: Heard, event: tuple[str, str]) -> None:
 async def stale(client: Client) -> set[str]:
     """The dossiers whose text says that it may be out of date."""
     found = set()
-    for uri in (CHANGED[1], APPEARED[1]):
+    listed = {str(one.uri) for one in (await client.list_resources()).resources}
+    for uri in listed & {CHANGED[1], APPEARED[1]}:
         [content] = (await client.read_resource(uri)).contents
         text = str(getattr(content, "text", ""))
         assert text.startswith(("It may be out of date", "What is between"))
