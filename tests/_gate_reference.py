@@ -218,7 +218,7 @@ class Gate:
         if not reason and not self.stale(feature, root):
             return PASS
         if not reason:
-            why = f"{name} is gated, and what its dossier cites has changed."
+            why = f"{name} is gated, and what its dossier cites or counts has changed."
             text = (
                 f"The dossier of {feature} is stale: call {call(feature)} to refresh it. Why: {why}"
             )
@@ -298,7 +298,7 @@ class Gate:
             )
         if not self.stale(feature, root):
             return PASS
-        why = f"{shown(name)} works from it, and what it cites has changed."
+        why = f"{shown(name)} works from it, and what it cites or counts has changed."
         text = f"The dossier of {feature} is stale: call {call(feature)} to refresh it. Why: {why}"
         return self.remarked(text, rules, root)
 

@@ -94,11 +94,11 @@ def _stale(feature: str, why: str) -> str:
 
 
 def stale_file(name: str, feature: str) -> str:
-    return _stale(feature, name + " is gated, and what its dossier cites has changed.")
+    return _stale(feature, name + " is gated, and what its dossier cites or counts has changed.")
 
 
 def stale_agent(name: str, feature: str) -> str:
-    return _stale(feature, name + " works from it, and what it cites has changed.")
+    return _stale(feature, name + " works from it, and what it cites or counts has changed.")
 
 
 def own_file(name: str, feature: str, removes: bool) -> str:

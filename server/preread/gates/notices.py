@@ -35,7 +35,7 @@ def _stale(root: str, session: object) -> str:
         return ""
     more = f" and {len(stale) - MAX_NAMED} more" if len(stale) > MAX_NAMED else ""
     calls = ", ".join(messages.call(feature) for feature in stale[:MAX_NAMED])
-    text = "Preread: what these dossiers cite has changed since you read them; "
+    text = "Preread: what these dossiers cite or count has changed since you read them; "
     return f"{text}before you rely on them, call {calls}{more}."
 
 
