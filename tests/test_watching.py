@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
+import preread.builds.computing
 import preread.builds.watching
 from _files_project import services
 from _processes import ended, left_behind, start
@@ -275,6 +276,22 @@ def test_a_file_that_git_ignores_and_that_never_rests_hides_no_change(counted: P
         assert told[-1].now["login"].why.endswith("test_two.py")
 
 
+def test_many_dossiers_are_taken_in_turn(
+    counted: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each pass has only time for one."""
+    monkeypatch.setattr(preread.builds.computing, "COMPUTE_SECONDS", 0.0)
+    monkeypatch.setattr(preread.builds.computing, "REST_SHARE", 0)
+    names = ("login", "token", "make-token")
+    for name in names:
+        assert cli("load", name, "--level", "light", cwd=counted).status == 0
+    with watching(counted) as (_, told, _looks):
+        append(counted / "tests" / "test_two.py", CALL)
+        until(lambda: {name for news in told for name in news.now} == {*names})
+        whys = {one.why for news in told for one in news.now.values()}
+        assert {why.rpartition(" ")[2] for why in whys} == {"tests/test_two.py"}
+
+
 def test_a_commit_that_changes_what_was_computed_is_noticed(counted: Path) -> None:
     with watching(counted) as (_, told, _looks):
         text = "The limit is 10, as the service refuses more.\n\nfix: make_token kept old tokens"
@@ -438,6 +455,8 @@ def test_it_polls_where_nothing_can_be_watched_and_says_so(root: Path, tmp_path:
         wait_for("login is stale")
         restore(root)
         wait_for("login is up to date")
+        (root / "test_login.py").write_text(CALL)
+        wait_for("login is stale: files changed since its facts were computed")
 
 
 def test_what_keeps_it_from_watching_is_said_once(

@@ -41,6 +41,7 @@ class Pass(NamedTuple):
     stale: tuple[str, ...]  # the dossiers that were to be refreshed
     verdicts: dict[str, Verdict]
     refreshed: frozenset[str] = frozenset()
+    left: frozenset[str] | None = None  # the changed files, if there was no time for all dossiers
 
 
 class Computing:
@@ -114,6 +115,9 @@ class Computing:
         self._thread, result, self._result = None, self._result, None
         if isinstance(result, Exception):
             raise result
+        if result is not None and result.left is not None:
+            self._is_due = True
+            self._changed |= result.left
         return result
 
     def stop(self) -> None:
@@ -168,10 +172,12 @@ class Computing:
         current = passed_checks.with_unchanged_files(services, features, signature)
         verdicts = {name: Verdict("", ()) for name in current}
         why, refreshed = _why(changed & listed), set[str]()
+        left: frozenset[str] | None = None
         end = time.monotonic() + COMPUTE_SECONDS
-        for feature, state in self._in_turn({*features} - current, signature):
-            if time.monotonic() > end:
-                self._is_due, self._changed = True, self._changed | changed
+        wanted = self._in_turn({*features} - current, signature)
+        for number, (feature, state) in enumerate(wanted):
+            if number and time.monotonic() > end:
+                left = frozenset(changed)
                 break
             self._turns[feature] = 1 + max(self._turns.values(), default=0)
             if self._refreshes and self._refresh([feature], 0):
@@ -180,7 +186,7 @@ class Computing:
             elif (is_outdated := self._is_outdated(feature)) is not None:
                 self._settled[feature] = state
                 verdicts[feature] = Verdict(why if is_outdated else "", state[1])
-        return Pass(stale, verdicts, frozenset(refreshed))
+        return Pass(stale, verdicts, frozenset(refreshed), left)
 
     def _is_file(self, path: str) -> bool:
         return os.path.isfile(f"{self._layout.root}/{path}")  # noqa: PTH113
