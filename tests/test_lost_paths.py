@@ -90,21 +90,93 @@ def test_builds_facts_keep_the_file_of_the_heading_that_a_person_changed(
     assert headings == [one for one in lines if one.startswith("## ")]
 
 
-def test_facts_that_get_below_another_files_heading_name_their_file(
-    project: Path, cli: Cli
+def joined(text: str) -> str:
+    """The facts are then at the end of those of another file."""
+    head, _, rest = text.partition("## shop.py\n")
+    facts, _, rest = rest.partition("\n\n## Values\n")
+    return f"{head.rstrip()}\n{facts}\n\n## Values\n{rest}"
+
+
+def swapped(text: str) -> str:
+    for old, new in (("login.py", "x"), ("shop.py", "login.py"), ("x", "shop.py")):
+        text = text.replace(f"## {old}\n", f"## {new}\n")
+    return text
+
+
+WRONG = {"without heading": without_heading, "joined": joined, "swapped": swapped}
+
+
+@pytest.mark.parametrize("edit", WRONG.values(), ids=WRONG)
+def test_facts_that_get_below_another_files_heading_keep_their_file(
+    project: Path, cli: Cli, edit: Callable[[str], str]
 ) -> None:
     path, before = file_of(project), sources_of(project, cli)
-    path.write_text(without_heading(path.read_text()))
-    assert {"login.py:31-35", "login.py:34"} in sources_of(project, cli).values()
+    text = path.read_text()
+    path.write_text(edit(text))
+    assert path.read_text() != text
+    assert sources_of(project, cli) == before
     for code in (LOGIN, f"#\n{LOGIN}", LOGIN):
         (project / "login.py").write_text(code)
         assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
-        assert len(sources_of(project, cli)) == len(before)
+        assert people_in(project, cli) == []
         assert cli("check", "login", cwd=project).status == 0
-    assert sorted(map(sorted, sources_of(project, cli).values())) == sorted(
-        map(sorted, before.values())
-    )
-    assert "- `login_reset` (mail) → `LoginError` login.py:34 (login.py:31-35)" in path.read_text()
+    assert sources_of(project, cli) == before
+    headings = [one for one in path.read_text().split("\n") if one in ("## login.py", "## shop.py")]
+    assert len(headings) == 2
+
+
+def test_a_fact_in_the_middle_of_another_files_names_its_own(project: Path, cli: Cli) -> None:
+    path, before = file_of(project), sources_of(project, cli)
+    head, _, rest = path.read_text().partition("- `login` (name, password)")
+    line = next(one for one in rest.split("\n") if one.startswith("- `buy` :4"))
+    fact = "- `buy` shop.py:4, `sell` :8"
+    path.write_text(f"{head}{line}\n- `login` (name, password){rest.replace(line, '')}")
+    for code in (LOGIN, f"#\n{LOGIN}", LOGIN):
+        (project / "login.py").write_text(code)
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert cli("check", "login", cwd=project).status == 0
+    assert sources_of(project, cli) == before
+    assert fact not in path.read_text()
+    assert people_in(project, cli) == []
+
+
+@pytest.mark.parametrize("at", ["## login.py\n", "## shop.py\n"])
+def test_a_heading_is_renamed_and_a_fact_added_below_it_in_one_go(
+    project: Path, cli: Cli, at: str
+) -> None:
+    path, before = file_of(project), sources_of(project, cli)
+    lines = "13-14" if "login" in at else "4-5"
+    mine = f"- Ann: see `name` (:{lines})\n"
+    path.write_text(path.read_text().replace(at, f"## Ours\n{mine}"))
+    for above in (0, 1, 3):
+        (project / "login.py").write_text("#\n" * above + LOGIN)
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert people_in(project, cli) == ["Ann: see `name`"]
+        assert len(sources_of(project, cli)) == len(before) + 1
+        assert cli("check", "login", cwd=project).status == 0
+    assert path.read_text().count("## Ours\nSource: ") == 1
+
+
+def test_a_fact_stays_where_a_person_moved_it_when_all_its_numbers_change(
+    project: Path, cli: Cli
+) -> None:
+    path = file_of(project)
+    path.write_text(moved(path.read_text()))
+    cli("load", "login", cwd=project)
+    (project / "login.py").write_text(f"#\n{LOGIN}")
+    cli("load", "login", cwd=project)
+    fact = "- `login_reset` (mail) → `LoginError` :35 (:32-36)"
+    assert f"## First\nSource: login.py\n{fact}\n\n## login.py\n" in path.read_text()
+    assert path.read_text().count(fact) == 1
+
+
+def test_a_load_warns_at_once_of_a_fact_without_a_readable_source(project: Path, cli: Cli) -> None:
+    path = file_of(project)
+    path.write_text(f"{path.read_text()}\n## Mine\n- Ann: three tries (:3)\n")
+    for _ in range(2):
+        [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert "names no source: Ann: three tries (:3)" in warning
+        assert "repeat the name" in warning
 
 
 def test_a_persons_fact_below_a_builds_heading_keeps_its_file_too(project: Path, cli: Cli) -> None:

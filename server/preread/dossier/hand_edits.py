@@ -105,7 +105,8 @@ def _bullet(fact: Fact, base: str = "") -> str:
 def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
     """Line of each old fact -> the new fact with the same words, or else with other numbers.
 
-    The latter in the same section, or in one that the other side does not have: it was renamed.
+    The latter in the same section, else in one that the other side does not have, as it was
+    renamed, else in any.
     """
     found: dict[int, Fact] = {}
     left = [(section.heading, fact) for _, section, fact in markdown.all_facts([draft])]
@@ -115,7 +116,10 @@ def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
     def is_renamed(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
         return kept.isdisjoint((one[0], other[0])) and _is_shape(one[1], other[1])
 
-    for is_same in (_same_fact, _same_place, _same_words, _same_shape, is_renamed, _same_elsewhere):
+    tests = (
+        _same_fact, _same_place, _same_words, _same_shape, is_renamed, _same_elsewhere, _was_moved,
+    )  # fmt: skip
+    for is_same in tests:
         for heading, fact in old:
             if fact.line in found:
                 continue
@@ -147,6 +151,12 @@ def _same_elsewhere(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
     """Whether two facts of a section differ only in the places that they name: a file moved."""
     texts = [fact_text.without_places(fact.text) for _, fact in (one, other)]
     return one[0] == other[0] and texts[0] == texts[1]
+
+
+def _was_moved(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
+    """Whether two facts of any sections differ only in numbers: a person moved one."""
+    files = [[source.partition(":")[0] for source in fact.sources] for _, fact in (one, other)]
+    return files[0] == files[1] and _is_shape(one[1], other[1])
 
 
 def _is_shape(one: Fact, other: Fact) -> bool:

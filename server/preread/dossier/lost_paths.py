@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby, zip_longest
 
 from preread.dossier import anchors, brackets, fact_text, markdown, sources
 from preread.dossier.basenames import FILE_KINDS, Paths
 from preread.dossier.sources import Ref
-from preread.models import Fact, Manifest, Section
+from preread.models import Fact, Fence, Manifest, Section
 
 
 def restored(name: str, text: str, manifest: Manifest, lost: Mapping[str, str]) -> str:
@@ -46,10 +47,22 @@ def _with_bases(name: str, text: str, manifest: Manifest, lost: Mapping[str, str
         if len(bases) == 1 and file.can_have(bases.copy().pop(), section, found):
             file.lines.insert(section.line, f"Source: {bases.pop()}")
             continue
-        for number, base in found.items():
-            fact = _in_full(file.with_base(number, base), base)
-            file.lines[number - 1] = markdown.bullet(fact, section.source, Paths())
+        for items, base, after in reversed(list(_runs(section, found))):
+            if base:
+                file.give_paths(section, items, base, after)
     return "\n".join(file.lines)
+
+
+def _runs(
+    section: Section, found: Mapping[int, str]
+) -> Iterator[tuple[list[Fact | Fence], str, Fact | Fence | None]]:
+    """Items in a row with the same base, which is empty if they need none, and the item after."""
+    runs = [
+        (base, list(items))
+        for base, items in groupby(section.items, key=lambda item: found.get(item.line, ""))
+    ]
+    for (base, items), after in zip_longest(runs, runs[1:]):
+        yield items, base, after[1][0] if after else None
 
 
 class _File:
@@ -91,11 +104,30 @@ class _File:
         without = 0
         for fact in section.facts:
             now = self.with_base(fact.line, base).sources
-            is_known = self.manifest.spans.keys() >= {*now} and now != (base,)
+            # Lines of no file are a person's new fact, which is about the section's file, too.
+            is_known = not fact.sources or self.manifest.spans.keys() >= {*now}
+            is_known &= now != (base,)
             without += now == (base,) != fact.sources and fact.line not in found
             if not (fact.line in found or now in {fact.sources, (base,)} or is_known):
                 return False
         return without < len(found)
+
+    def give_paths(
+        self, section: Section, items: list[Fact | Fence], base: str, after: Fact | Fence | None
+    ) -> None:
+        """Write a path into the facts, or above them if paths in their texts would change these."""
+        numbers = [item.line for item in items]
+        facts = [self.with_base(number, base) for number in numbers]
+        full = [_in_full(fact, base) for fact in facts]
+        heading = markdown.heading_source(section.heading)
+        has_heading = markdown.heading_source(base) and (after is None or heading)
+        if full == facts or not has_heading:
+            for number, fact in zip(numbers, full, strict=True):
+                self.lines[number - 1] = markdown.bullet(fact, section.source, Paths())
+            return
+        if after is not None:
+            self.lines[after.line - 1 : after.line - 1] = ["", f"## {heading}"]
+        self.lines[numbers[0] - 1 : numbers[0] - 1] = ["", f"## {base}"]
 
     def with_base(self, number: int, base: str) -> Fact:
         """The fact in a line as it would be read in a section with this source."""
