@@ -189,7 +189,7 @@ def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
         draft = markdown.parse(name, manifest.feature, found.texts[name])[0]
         theirs = [one for one in draft.facts if not published.is_built(manifest, name, one)]
         for fact in theirs:
-            is_known = bool(fact.sources) and manifest.spans.keys() >= {*fact.sources}
+            is_known = manifest.spans.keys() >= {*fact.sources}
             if not is_known and not published.is_unverified(manifest, fact):
                 is_new = fact_text.fact_id(name, fact.text) not in manifest.facts
                 what = "added to" if is_new else "changed the sources in"

@@ -270,14 +270,17 @@ def _thin_warnings(feature: str, manifest: Manifest, run: BuildRecord | None) ->
 
 def _unverified_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
     """Warnings about what people wrote that is not in its sources, or has none."""
-    if not manifest.unverified:
+    if not (manifest.unverified or found.edited):
         return
     drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()]
     unverified = [
         fact
         for draft, _, fact in markdown.all_facts(drafts)
-        if published.is_unverified(manifest, fact)
-        and not published.is_built(manifest, draft.name, fact)
+        if not published.is_built(manifest, draft.name, fact)
+        and (
+            published.is_unverified(manifest, fact)
+            or (not fact.sources and draft.name in found.edited)  # no build has seen it yet
+        )
     ]
     for fact in unverified[:MAX_LOST]:
         why, cited, hint = "it names no source", "", brackets.why_unread(fact.text)
