@@ -125,19 +125,28 @@ def test_facts_that_get_below_another_files_heading_keep_their_file(
     assert len(headings) == 2
 
 
-def test_a_fact_in_the_middle_of_another_files_names_its_own(project: Path, cli: Cli) -> None:
+def test_a_fact_between_those_of_another_file_gets_its_heading_back(
+    project: Path, cli: Cli
+) -> None:
     path, before = file_of(project), sources_of(project, cli)
     head, _, rest = path.read_text().partition("- `login` (name, password)")
     line = next(one for one in rest.split("\n") if one.startswith("- `buy` :4"))
-    fact = "- `buy` shop.py:4, `sell` :8"
     path.write_text(f"{head}{line}\n- `login` (name, password){rest.replace(line, '')}")
     for code in (LOGIN, f"#\n{LOGIN}", LOGIN):
         (project / "login.py").write_text(code)
         assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
         assert cli("check", "login", cwd=project).status == 0
     assert sources_of(project, cli) == before
-    assert fact not in path.read_text()
+    assert f"## shop.py\n{line}\n\n## login.py\n- `login` (name, password)" in path.read_text()
     assert people_in(project, cli) == []
+
+
+def test_a_file_with_crlf_keeps_its_line_ends(project: Path, cli: Cli) -> None:
+    path = file_of(project)
+    path.write_bytes(renamed(path.read_text()).replace("\n", "\r\n").encode())
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "refreshed"
+    assert b"## Who may log in\r\nSource: login.py\r\n" in path.read_bytes()
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n")
 
 
 @pytest.mark.parametrize("at", ["## login.py\n", "## shop.py\n"])

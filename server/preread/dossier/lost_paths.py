@@ -16,8 +16,11 @@ def restored(name: str, text: str, manifest: Manifest, lost: Mapping[str, str]) 
 
     `lost`: the paths of basenames for which the file may have no path any more.
     """
-    text = with_basenames(name, manifest.feature, text, lost)
-    return _with_bases(name, text, manifest, lost) if manifest.cited else text
+    is_crlf = text.count("\r\n") == text.count("\n") > 0
+    found = with_basenames(name, manifest.feature, text.replace("\r\n", "\n"), lost)
+    found = _with_bases(name, found, manifest, lost) if manifest.cited else found
+    found = found.replace("\n", "\r\n") if is_crlf else found
+    return text if found.splitlines() == text.splitlines() else found
 
 
 def with_basenames(name: str, feature: str, text: str, lost: Mapping[str, str]) -> str:
@@ -43,9 +46,9 @@ def _with_bases(name: str, text: str, manifest: Manifest, lost: Mapping[str, str
     file = _File(name, text, manifest, lost)
     for section in reversed(file.draft.sections):  # a line that is added moves those after it
         found = {fact.line: base for fact, base in file.moved(section)}
-        bases = {*found.values()}
-        if len(bases) == 1 and file.can_have(bases.copy().pop(), section, found):
-            file.lines.insert(section.line, f"Source: {bases.pop()}")
+        base = next(iter(found.values()), "")
+        if {*found.values()} == {base} and file.can_have(base, section, found):
+            file.lines.insert(section.line, f"Source: {base}")
             continue
         for items, base, after in reversed(list(_runs(section, found))):
             if base:
@@ -96,8 +99,9 @@ class _File:
         return is_path and heading in (self.manifest.headings or ()) and not is_merged
 
     def can_have(self, base: str, section: Section, found: Mapping[int, str]) -> bool:
-        """Whether a section can get this source: its other facts then cite what they do now, or
-        lines that are known. Those that named no source get this one if they are in a minority.
+        """Whether a section can get this source, which its `found` facts need.
+
+        It may not change what others cite. Those that cite nothing get it if they are a minority.
         """
         if section.source or not section.line or section.fences:
             return False

@@ -44,7 +44,7 @@ class Span:
 
     lines: tuple[str, ...]
     around: Callable[[], frozenset[str]] = frozenset
-    name: str = ""  # what the lines never change under, such as the hash of a commit
+    commit: str = ""  # the hash, if these are the lines of a commit
 
     @property
     def names(self) -> frozenset[str]:
@@ -57,7 +57,7 @@ class Span:
 
         Of a commit only its hash: how git shows it depends on settings and on the clone.
         """
-        return spans.digest((self.name,) if self.name else self.lines)
+        return spans.digest((self.commit,) if self.commit else self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _resolve_commit(ref: Ref, tree: Tree) -> Span:
     lines = cited_commits.lines_of(ref.name, tree)
     if not lines:
         raise SourceError("E_SOURCE_COMMIT", f"this repository has no commit `{ref.name}`")
-    return Span(lines, name=lines[0])
+    return Span(lines, commit=lines[0])
 
 
 # -- run:<id>, ticket:<id>, doc:<path>#p3
