@@ -153,10 +153,12 @@ def test_people_get_one_line(project: Path, cli: Cli) -> None:
 
     assert lines() == []
     (project / "login.py").write_text(SHIFTED)
-    assert lines() == ["refreshed: 11 facts moved, 1 gone"]
+    named = "(`preread diff login` names them)"
+    assert lines() == [f"refreshed: 11 facts moved, 1 gone {named}"]
+    assert NUMBER in cli("diff", "login", cwd=project).out
     assert lines() == []
     (project / "login.py").write_text(LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
-    assert lines() == ["refreshed: 10 facts moved, 1 changed, 1 new"]
+    assert lines() == [f"refreshed: 10 facts moved, 1 changed, 1 new {named}"]
 
 
 @pytest.mark.anyio

@@ -74,8 +74,11 @@ def load(reply: "LoadReply") -> Iterator[Block]:
             today = f"{dollars(stats.cost_today_usd)} today"
             head.append(f"{stats.turns} turns, {dollars(stats.cost_usd)}, {today}")
     yield Marked(reply.status, " · ".join(head))
-    if reply.refresh is not None:
-        yield f"refreshed: {_in_words(reply.refresh)}"
+    if (done := reply.refresh) is not None:
+        feature = reply.path.rstrip("/").rpartition("/")[2]
+        is_more = done.changed_count or done.gone_count or done.added
+        more = f" (`preread diff {feature}` names them)" if is_more and feature else ""
+        yield f"refreshed: {_in_words(done)}{more}"
     yield from (Marked("warning", f": {as_options(warning)}") for warning in reply.warnings)
     if reply.hint:
         yield Marked("hint", f": {as_options(reply.hint)}")
