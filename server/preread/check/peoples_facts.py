@@ -8,6 +8,7 @@ from typing import NamedTuple
 from preread.check import peoples_versions
 from preread.check.lookups import Answers, Lookups
 from preread.check.where_written import WhereWritten
+from preread.check.written_by_people import written_by_people
 from preread.dossier import (
     anchors,
     fact_text,
@@ -105,40 +106,45 @@ class _PeoplesFacts:
 
     def missing_from(self, draft: Draft, published_text: str) -> Iterator[Section]:
         """The sections of a published file, with only those facts of people that a draft lacks."""
-        drafted = {fact_text.fact_key(draft.name, fact) for fact in draft.facts}
-        is_merged = self.manifest.files.get(draft.name) == ""  # lines of builds of both sides
-        authors_known = bool(self.manifest.facts) and not is_merged
-        shapes = set() if authors_known else {fact_text.shape(f.text) for f in draft.facts}
-        now = markdown.parse(draft.name, self.manifest.feature, published_text)[0].facts
-        built = [one for one in now if published.is_built(self.manifest, draft.name, one)]
-        words = _words(draft.facts) & _words(built)
-        theirs = _written_by_people(draft.name, published_text, self.manifest, self.merged)
-        for section in theirs.sections:
-            facts = [
-                fact
-                for fact in section.facts
-                if fact_text.fact_key(draft.name, fact) in self.merged.of_people
-                or (
-                    fact_text.shape(fact.text) not in shapes
-                    and not self._is_superseded(draft.name, fact, words)
-                )
-            ]
-            current = [self._current(draft.name, section, fact) for fact in facts]
+        name, drafted = draft.name, {fact_text.fact_key(draft.name, fact) for fact in draft.facts}
+        for section in self._sections_of_people(draft, published_text):
             items = []
-            for old, fact in zip(facts, current, strict=True):
-                if fact_text.fact_key(draft.name, fact) not in drafted:
+            for old in section.facts:
+                fact = self._current(name, section, old)
+                if fact_text.fact_key(name, fact) not in drafted:
                     items.append(fact)
-                elif fact != old and self._is_new(draft.name, old):
-                    self.renumbered.append(f"{draft.name}: {fact_text.with_sources(old)}")
+                elif fact != old and self._is_new(name, old):
+                    self.renumbered.append(f"{name}: {fact_text.with_sources(old)}")
             if items:
                 yield replace(section, items=tuple(items))
 
-    def _is_superseded(self, name: str, fact: Fact, words: Collection[str]) -> bool:
+    def _sections_of_people(self, draft: Draft, published_text: str) -> Iterator[Section]:
+        """The sections of a published file with the facts of people that no draft supersedes."""
+        name, manifest = draft.name, self.manifest
+        is_merged = manifest.files.get(name) == ""  # lines of builds of both sides
+        authors_known = bool(manifest.facts) and not is_merged
+        shapes = set() if authors_known else {fact_text.shape(one.text) for one in draft.facts}
+        now = markdown.parse(name, manifest.feature, published_text)[0].facts
+        built = [one for one in now if published.is_built(manifest, name, one)]
+        found_again = _words(draft.facts) & _words(built)
+        for section in written_by_people(name, published_text, manifest, self.merged).sections:
+            facts = [
+                fact
+                for fact in section.facts
+                if fact_text.fact_key(name, fact) in self.merged.of_people
+                or (
+                    fact_text.shape(fact.text) not in shapes
+                    and not self._is_superseded(name, fact, found_again)
+                )
+            ]
+            yield replace(section, items=tuple(facts))
+
+    def _is_superseded(self, name: str, fact: Fact, found_again: Collection[str]) -> bool:
         """Whether a build's fact is back from an earlier version, as after `git stash pop`.
 
-        `words`: those of builds' facts that the file has and the new build finds again.
+        `found_again`: the words of builds' facts that the file has and the new build finds, too.
         """
-        is_found_again = fact_text.without_places(fact.text) in words
+        is_found_again = fact_text.without_places(fact.text) in found_again
         is_edited = name in self.edited and self.manifest.files.get(name) != ""
         return is_edited and is_found_again and self.where_written.was_built(name, fact)
 
@@ -332,75 +338,3 @@ class _PeoplesFacts:
 def _words(facts: Iterable[Fact]) -> set[str]:
     """The words of facts, without the lines that they name."""
     return {fact_text.without_places(fact.text) for fact in facts}
-
-
-def _written_by_people(name: str, text: str, manifest: Manifest, merged: Sides) -> Draft:
-    """The facts of a published file that no build wrote, without duplicates.
-
-    Facts with the same words and other sources are no duplicates, except after a merge: git keeps
-    the lines of both branches.
-    """
-    draft = markdown.parse(name, manifest.feature, text)[0]
-    theirs: dict[str, dict[fact_text.FactKey, Fact]] = {}  # by their words
-    moved: list[Section] = []
-    for _, _, written in markdown.all_facts([draft]):
-        home, fact = _on_its_side(name, written, merged) or (None, written)
-        moved += [replace(home, items=(fact,))] if home is not None else []
-        key = fact_text.fact_key(name, fact)
-        if key in merged.superseded:
-            continue
-        if key in merged.of_people or not published.is_built(manifest, name, fact):
-            theirs.setdefault(key[0], {})[key] = fact
-    chosen = {
-        fact.line
-        for id_, same in theirs.items()
-        if id_ not in merged.taken_out
-        for fact in (
-            _of_one_side(same, manifest, merged)
-            if manifest.files.get(name) == ""
-            else same.values()
-        )
-    }
-    elsewhere = {fact.line for section in moved for fact in section.facts}
-    sections = [
-        replace(
-            section,
-            items=tuple(
-                one for one in section.facts if one.line in chosen and one.line not in elsewhere
-            ),
-        )
-        for section in draft.sections
-    ]
-    sections += [one for one in moved if one.facts[0].line in chosen]
-    return replace(draft, sections=tuple(sections))
-
-
-def _on_its_side(name: str, fact: Fact, merged: Sides) -> tuple[Section, Fact] | None:
-    """The fact with the section and sources that it has on a side of a merge; None if as there.
-
-    Git's union can put a line below the heading of another file, to which its short sources then
-    belong.
-    """
-    key = fact_text.fact_key(name, fact)
-    if any(key in side.facts for side in merged.sides):
-        return None
-    lines = [source.rpartition(":")[2] for source in fact.sources]
-    found = {
-        one.sources: (section, replace(fact, sources=one.sources))
-        for side in merged.sides
-        for (id_, _), (section, one) in side.facts.items()
-        if id_ == key[0] and [source.rpartition(":")[2] for source in one.sources] == lines
-    }
-    return found.popitem()[1] if len(found) == 1 else None
-
-
-def _of_one_side(
-    same: Mapping[fact_text.FactKey, Fact], manifest: Manifest, merged: Sides
-) -> list[Fact]:
-    """Of facts with the same words in a merged file those of one side.
-
-    That is the one that has more of them, or else the one whose sources the manifest knows.
-    """
-    known = sorted(same.items(), key=lambda one: manifest.spans.keys() >= one[0][1])
-    sides = [[fact for key, fact in known if key in side.facts] for side in merged.sides]
-    return max(sides, key=len, default=[]) if any(len(one) > 1 for one in sides) else [known[-1][1]]
