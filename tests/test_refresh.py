@@ -105,6 +105,79 @@ def test_a_fact_whose_line_changed_is_named_and_not_kept(scene, api):
     assert len(sessions(api)) == 1
 
 
+GUIDE = "# Guide\n\nFive guesses lock the account.\n"
+NO_TEST = "the message `no name was given` is in no test"
+TWO_PLACES = "the code and the guide agree: `ATTEMPTS = 5`"
+WITH_FILE = "the guide says it, too: `LOCKED_FOR_S = 900.0`"
+
+
+@pytest.fixture
+def cited_twice(claude, api, tmp_path):
+    """A dossier whose facts have two sources each."""
+    scene = Scene(claude, api, tmp_path).make()
+    put(scene, "guide.md", GUIDE)
+    git(scene.project, "add", "guide.md")
+    where = f"login.py:{line('no name')}"
+    facts = [
+        f'- {NO_TEST} ({where}, absent:tests/**~"no name was given")',
+        f"- {TWO_PLACES} (login.py:{line('ATTEMPTS')}, guide.md:3)",
+        f"- {WITH_FILE} (login.py:{line('LOCKED_FOR_S')}, guide.md)",
+    ]
+    tests = STANDARD["existing-tests.md"] + "\n".join(["", "## Two sources", *facts, ""])
+    api.play(writing({**STANDARD, "existing-tests.md": tests}))
+    assert scene.load()["state"] == "built"
+    assert all(fact in scene.texts["existing-tests.md"] for fact in facts)
+    return scene
+
+
+SAYS = 'def test_it():\n    assert "no name was given"\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "lost"),
+    [
+        ("tests/deep/test_names.py", SAYS, NO_TEST),
+        ("src/test_names.py", SAYS, NO_TEST),
+        ("web/names.test.js", 'test("it", () => expect("no name was given"))\n', NO_TEST),
+        ("guide.md", GUIDE.replace("Five", "Seven"), TWO_PLACES),
+        ("notes.py", SAYS, ""),
+        ("guide.md", GUIDE + "More.\n", ""),
+    ],
+    ids=["its folder", "elsewhere", "other language", "a line", "no test", "another line"],
+)
+def test_a_fact_that_loses_one_of_its_sources_is_named_and_not_kept(
+    cited_twice, api, path, text, lost
+):
+    scene = cited_twice
+    (scene.project / path).parent.mkdir(parents=True, exist_ok=True)
+    put(scene, path, text)
+    reply = scene.load(rebuild_after=1)
+    for fact in (NO_TEST, TWO_PLACES, WITH_FILE):
+        assert (fact in scene.texts["existing-tests.md"]) == (fact != lost)
+        assert any(fact in one for one in reply["warnings"]) == (fact == lost)
+    if lost:
+        found = reply["refresh"]
+        assert [lost in one for one in (*found["changed"], *found["gone"])].count(True) == 1
+    assert len(sessions(api)) == 1
+
+
+def test_impact_knows_that_any_test_may_say_what_no_test_says(cited_twice):
+    (cited_twice.project / "src").mkdir()
+    put(cited_twice, "src/test_names.py", SAYS)
+    found = cited_twice.run("impact", "src/test_names.py", "--json").json["facts"]
+    other = 'no test locks an account: "ATTEMPTS" is in none'
+    assert {one["text"]: one["how"] for one in found} == {NO_TEST: "gone", other: "cites"}
+
+
+def test_a_fact_whose_file_is_gone_is_not_kept_for_its_other_source(cited_twice):
+    scene = cited_twice
+    git(scene.project, "rm", "-qf", "guide.md")
+    scene.load(rebuild_after=1)
+    assert NO_TEST in scene.texts["existing-tests.md"]
+    assert TWO_PLACES not in scene.texts["existing-tests.md"]
+    assert WITH_FILE not in scene.texts["existing-tests.md"]
+
+
 def test_the_model_drafts_again_the_files_that_lost_too_much_and_no_other(scene, api):
     put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
     again = STANDARD["codebase.md"].replace("= 5", "= 7")

@@ -52,6 +52,22 @@ def test_old_versions_of_builds_facts_do_not_become_a_persons(
     assert cli("check", "--all", cwd=project).status == 0
 
 
+def test_a_range_whose_end_is_before_its_start_is_unverified_and_stops_no_refresh(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    share(project)
+    edit(file_of(project), (FIRST, f"{FIRST}- Ann: a typo (login.py:8-7)\n"))
+    load_and_commit(project, cli, "ann")
+    (project / "login.py").write_text("#\n" + LOGIN)
+    for _ in range(2):
+        reply = cli("load", "login", "--json", cwd=project)
+        assert reply.status == 0
+        assert [one for one in reply.json["warnings"] if "Ann: a typo" in one]
+        assert lines_with(file_of(project), "- Ann:") == ["- Ann: a typo (login.py:8-7)"]
+    assert lines_with(file_of(project), "- `ATTEMPTS` :4, ")
+
+
 @pytest.mark.parametrize("how", ["not committed", "one commit", "two commits"])
 def test_a_fact_in_a_fresh_clone_means_the_lines_as_they_are(
     project: Path,  # noqa: F811

@@ -298,7 +298,10 @@ def _signatures(tree: Tree) -> Callable[[Ref], str]:
 
     @cache
     def of_glob(glob: str) -> str:
-        return signatures.of_files(tree, filter(glob_pattern(glob).fullmatch, listed()))
+        from preread.roles import with_all_tests  # most look-ups do not need it
+
+        matching = [*filter(glob_pattern(glob).fullmatch, listed())]
+        return signatures.of_files(tree, with_all_tests(matching, listed()))
 
     def signature_of(ref: Ref) -> str:
         if ref.kind == "absent":

@@ -24,6 +24,7 @@ from preread.layout import BY_NAME, MANIFEST, Layout
 from preread.models import LEVELS, Manifest, Request
 from preread.project.globs import glob_pattern
 from preread.project.tree import is_young
+from preread.roles import with_all_tests
 from preread.services import Services
 from preread.settings import Level
 
@@ -114,6 +115,7 @@ class CheckCache:
     def _state_of_glob(self, glob: str) -> str:
         pattern = glob_pattern(glob)
         matching = [path for path in self._listed if pattern.fullmatch(path)]
+        matching = with_all_tests(matching, self._listed)
         states = [*map(self._file, matching)]
         return YOUNG if YOUNG in states else "\n".join((*matching, *states))
 

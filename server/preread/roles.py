@@ -1,12 +1,14 @@
 """The role of a file in its project, from its path; what evidence excludes by default."""
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
 
 from preread.languages import LANGUAGES, language_of
 
 Role = Literal["source", "test", "support", "doc", "config", "data", "generated"]
+TESTS = frozenset({"test", "support"})  # the tests of a project, and what is only there for them
 
 _PROSE_AND_DATA = frozenset({"YAML", "TOML", "JSON", "Markdown", "reStructuredText"})
 _CODE = frozenset(language.name for language in LANGUAGES) - _PROSE_AND_DATA
@@ -119,6 +121,19 @@ _DOC_FILE = re.compile(
 def role_of(path: str) -> Role:
     """The role of the file at this path; `generated` for what evidence excludes by default."""
     return "generated" if left_out(path) else own_role(path)
+
+
+def with_all_tests(matching: Sequence[str], paths: Iterable[str]) -> list[str]:
+    """The files that match a glob; if they are tests, with all tests among the project's paths.
+
+    So whoever claims that no test has a text need not know every place that has tests.
+    """
+    if {role_of(path) for path in matching}.isdisjoint(TESTS):
+        return [*matching]
+    if any(role_of(path) == "source" for path in matching):
+        return [*matching]
+    found = {*matching}
+    return [path for path in paths if path in found or role_of(path) in TESTS]
 
 
 @lru_cache(maxsize=65536)

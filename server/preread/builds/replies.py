@@ -76,7 +76,8 @@ def refreshed(reply: LoadReply, lost: Sequence[LostFact], found: Refresh | None)
     if lost:
         shown = "; ".join(f"{one.file}: {one.text[:MAX_SHOWN]}" for one in lost[:MAX_LOST])
         facts = "1 fact is" if len(lost) == 1 else f"{len(lost)} facts are"
-        warnings.append(f"{facts} gone, because the cited lines changed: {shown}")
+        cites = "it cites" if len(lost) == 1 else "they cite"
+        warnings.append(f"{facts} gone, because what {cites} changed: {shown}")
     return reply.model_copy(update={"warnings": tuple(warnings), "refresh": found})
 
 

@@ -312,22 +312,33 @@ class Watcher:
 
 
 class _Depends:
-    """The files that a dossier depends on: those it cites, and globs that nothing may match."""
+    """The files that a dossier depends on: those it cites, and globs that nothing may match.
+
+    If it says that something is absent, also any test.
+    """
 
     def __init__(self, services: Services, manifest: Manifest) -> None:
         self._paths: set[str] = set()
+        self._on_tests = False
         self._patterns = [glob_pattern(glob) for glob in services.settings.reports]
         for text in manifest.spans:
             ref = sources.parse(text)
             if ref is not None and ref.kind == "absent":
                 self._patterns.append(glob_pattern(ref.path))
+                self._on_tests = True
             elif ref is not None and ref.path:
                 self._paths.add(ref.path)
 
     def on(self, changed: set[str]) -> bool:
-        if self._paths & changed:
+        if self._paths & changed or (self._on_tests and any(map(_is_test, changed))):
             return True
         return any(pattern.fullmatch(path) for pattern in self._patterns for path in changed)
+
+
+def _is_test(path: str) -> bool:
+    from preread.roles import TESTS, role_of  # most dossiers do not need it
+
+    return role_of(path) in TESTS
 
 
 def described(news: News) -> Iterator[str]:

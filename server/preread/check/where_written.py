@@ -105,7 +105,11 @@ class WhereWritten:
         changed: set[str] = set()
         layout, quotes = self._services.layout, fact_text.quotes(fact.text)
         path = layout.relative(layout.dossier(self._manifest.feature) / name)
-        refs = [ref for ref in map(sources.parse, cited) if ref and ref.kind == "lines"]
+        refs = [
+            ref
+            for ref in map(sources.parse, cited)
+            if ref and ref.kind == "lines" and ref.start <= ref.end
+        ]
         is_known = bool(refs) and self._services.tree.is_git
         commit = self._commit_of(path, fact.line, version) if is_known else ""
         for ref in refs if commit else ():

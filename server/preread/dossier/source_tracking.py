@@ -9,6 +9,8 @@ from preread.dossier.sources import Ref, SourceError
 from preread.models import Draft, Fact, Fence, LostFact, Manifest, SpanMark
 from preread.services import Services
 
+HISTORY = frozenset({"commit", "run", "said"})  # kinds of sources that say nothing of the present
+
 
 @dataclass(frozen=True)
 class SourceChanges:
@@ -21,6 +23,13 @@ class SourceChanges:
     @property
     def lost(self) -> frozenset[str]:
         return self.changed | self.gone
+
+    def has_lost_text(self, source: str) -> bool:
+        """Whether a lost source was certain text, or a file that is gone; not history."""
+        ref = sources.parse(source)
+        if ref is None or ref.kind in HISTORY:
+            return False
+        return ref.kind != "path" or source in self.gone
 
     def with_moved(self, moved: Mapping[str, str]) -> "SourceChanges":
         """The same, with sources that were found again after all."""
@@ -112,8 +121,9 @@ def _state(services: Services, ref: Ref, digest: str) -> str:
 def updated_draft(draft: Draft, found: SourceChanges) -> tuple[Draft, tuple[LostFact, ...]]:
     """The draft with updated sources, and the facts that lost theirs.
 
-    A fact with several sources keeps the remaining ones. A fact with quotes keeps a changed source
-    that is a whole ticket or file, because the check looks its quotes up.
+    A fact that loses one of its sources is lost, unless that was only a whole file which has other
+    text now, or a commit or run. A fact with quotes keeps a changed source that is a whole ticket
+    or file, because the check looks its quotes up.
     """
     lost: list[LostFact] = []
     sections = []
@@ -135,10 +145,15 @@ def updated_draft(draft: Draft, found: SourceChanges) -> tuple[Draft, tuple[Lost
 
 
 def has_lost_its_sources(fact: Fact, base: str, found: SourceChanges) -> bool:
-    """Whether a fact has lost all its sources, or one that its text names."""
+    """Whether what a fact says may depend on a source that it has lost.
+
+    Not if others remain and the lost one is history (a commit, a run), which says nothing about
+    the code as it is, or a whole file that is still there.
+    """
     if any(anchor.source in found.lost for anchor in anchors.of_fact(fact, base)):
         return True
-    return bool(fact.sources) and all(is_lost(one, fact, found) for one in fact.sources)
+    lost = [one for one in fact.sources if is_lost(one, fact, found)]
+    return bool(lost) and (len(lost) == len(fact.sources) or any(map(found.has_lost_text, lost)))
 
 
 def is_lost(source: str, fact: Fact, found: SourceChanges) -> bool:

@@ -250,9 +250,9 @@ def _parse_absent(text: str) -> Ref | None:
 
 
 def _resolve_absent(ref: Ref, tree: Tree) -> Span:
-    paths = tree.matching(ref.path)
-    if not paths:
+    if not tree.matching(ref.path):
         raise SourceError("E_SOURCE_GLOB", f"no file matches `{ref.path}`")
+    paths = tree.searched(ref.path)
     if (path := tree.containing(ref.name, paths)) is not None:
         raise SourceError("E_SOURCE_PRESENT", f'`{path}` contains "{ref.name}"')
     if unread := next((path for path in paths if path in tree.unreadable), None):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from preread.project.tree import Tree
@@ -46,7 +47,8 @@ class LineMap:
     def is_changed(self, start: int, end: int) -> bool:
         """Whether any line of a range was changed or removed, or any was added between them."""
         now = [self.line(number) for number in range(start, end + 1)]
-        return None in now or now != list(range(now[0] or 0, (now[0] or 0) + len(now)))
+        left = [number for number in now if number is not None]
+        return len(left) < len(now) or any(b - a > 1 for a, b in pairwise(left))
 
     def is_removed(self, start: int, end: int) -> bool:
         """Whether all lines of a range were removed, and nothing was written in their place."""

@@ -337,6 +337,18 @@ class Tree:
     def _matching(self) -> dict[str, list[str]]:
         return {}
 
+    def searched(self, glob: str) -> list[str]:
+        """The files that an `absent:` source with this glob is about; see `with_all_tests`."""
+        if glob not in self._searched:
+            from preread.roles import with_all_tests  # most look-ups do not need it
+
+            self._searched[glob] = with_all_tests(self.matching(glob), self.files)
+        return self._searched[glob]
+
+    @cached_property
+    def _searched(self) -> dict[str, list[str]]:
+        return {}
+
     @cached_property
     def cut(self) -> str:
         """What this work tree leaves out; see `git.cut`."""

@@ -214,7 +214,7 @@ def _of(
         if (touched := _touched(change, source, digest))
     }
     for name, fact in found.facts():
-        unknown = _without_digests(found.manifest, fact, changed)
+        unknown = _without_digests(change, fact)
         of_fact = {source: how[source] for source in fact.sources if source in how} | unknown
         if of_fact:
             source = min(of_fact, key=lambda one: ORDER.index(of_fact[one]))
@@ -229,13 +229,14 @@ def _of(
             )
 
 
-def _without_digests(manifest: Manifest, fact: Fact, changed: dict[str, Ranges]) -> dict[str, How]:
+def _without_digests(change: _Change, fact: Fact) -> dict[str, How]:
     """What the change does to sources without a digest: unverified, or not seen by a build yet."""
+    manifest, changed = change.manifest, change.changed
     is_new = not published.is_unverified(manifest, fact)  # it means the lines as they are
     found: dict[str, How] = {}
     for source in fact.sources:
         ref = sources.parse(source) if source not in manifest.spans else None
-        if ref is not None and (paths := _paths(ref, changed)):
+        if ref is not None and (paths := _paths(ref, changed, change.services.tree)):
             is_inside = is_new and _is_inside(ref, changed[paths[0]])
             found[source] = "in the change" if is_inside else "cites"
     return found
@@ -252,7 +253,7 @@ def _touched(change: _Change, source: str, digest: str) -> How | None:
     """What the change does to a source; None if it does not affect it."""
     change.services.progress.check()
     ref = sources.parse(source)
-    if ref is None or not (paths := _paths(ref, change.changed)):
+    if ref is None or not (paths := _paths(ref, change.changed, change.services.tree)):
         return None
     if ref.kind != "lines":
         return _touched_as_a_whole(change.services, change.relocator, ref, digest)
@@ -303,9 +304,10 @@ def _equal_lines(relocator: Relocator, ref: Ref, digest: str, changed: Iterable[
     return None
 
 
-def _paths(ref: Ref, changed: dict[str, Ranges]) -> list[str]:
+def _paths(ref: Ref, changed: dict[str, Ranges], tree: Tree) -> list[str]:
     if ref.kind == "absent":
-        return list(filter(glob_pattern(ref.path).fullmatch, changed))
+        matches, searched = glob_pattern(ref.path).fullmatch, {*tree.searched(ref.path)}
+        return [path for path in changed if matches(path) or path in searched]
     return [ref.path] if ref.path in changed else []
 
 
