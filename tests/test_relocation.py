@@ -319,6 +319,35 @@ def test_a_function_that_is_a_method_of_another_file_now(root, before, after, li
         assert relocated(root, record) == expected
 
 
+MOVED = f"class Files:\n{INDENTED}"
+INTO = f"import sys\n\n\nclass Inputs:\n    limit = 3\n\n{INDENTED}"
+
+
+@pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "not committed"])
+@pytest.mark.parametrize(
+    ("there", "lines"),
+    [
+        ({}, {4: 9, 3: 8, "2-6": "7-11"}),
+        ({"shop/inputs.py": "class Inputs:\n    limit = 3\n"}, {4: 9, "2-6": "7-11"}),
+        ({"shop/inputs.py": f"# a copy\n\n{INTO}"}, {4: None, "2-6": None}),
+        ({"shop/other.py": MOVED.replace("Files", "Others")}, {4: 9}),
+    ],
+    ids=["new file", "new there", "already there", "a copy elsewhere"],
+)
+def test_a_method_that_is_in_another_class_of_another_file_now(root, there, lines, is_committed):
+    write(root, {"shop/open.py": MOVED, **there})
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "before")
+    records = {number: cited(root, f"shop/open.py:{number}") for number in lines}
+    write(root, {"shop/open.py": "class Files:\n    limit = 2\n", "shop/inputs.py": INTO})
+    if is_committed:
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "after")
+    for number, record in records.items():
+        expected = f"shop/inputs.py:{lines[number]}" if lines[number] else None
+        assert relocated(root, record) == expected
+
+
 def test_gits_renames_tell_copies_apart(root):
     record = cited(root, "shop/cart.py:13")
     git(root, "mv", "shop/cart.py", "shop/basket.py")

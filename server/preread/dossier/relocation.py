@@ -203,7 +203,22 @@ class Relocator:
         ]
         found = [one for one in places if _is_moved(one, marked, is_kept=bool(current))]
         found = found or [one for one in places if _is_moved_into_class(one, marked)]
+        found = found or [one for one in places if self._is_in_other_class(one, marked, path)]
         return found[0] if len(found) == 1 else None
+
+    def _is_in_other_class(self, place: Place, marked: SpanMark, path: str) -> bool:
+        """Whether an equal text in another file is that of a method which is in another class now.
+
+        Classes can have methods of one name with the same lines, so git has to show that it is new.
+        """
+        are_methods = "." in place.mark.symbol and "." in marked.symbol
+        if not are_methods or _name(place.mark) != _name(marked):
+            return False
+        needed = 1 if marked.size >= DISTINCTIVE else 2
+        if not marked.is_whole and _neighbours(place, marked) < needed:
+            return False
+        lines = self._text(place.path).lines[place.start - 1 : place.end]
+        return self._renames.is_new("".join(lines), place.path, path)
 
     def _candidates(self, path: str, marked: SpanMark) -> Iterator[str]:
         """Files of the same suffix: those with the same name, and those that name the symbol."""
