@@ -1,11 +1,14 @@
 """Collect: what the rules find, scored so that each has its turns, and fit for a reader's eyes."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from _evidence_project import evidence, services, write
+from preread import versions
 from preread.dossier.fact_text import INVISIBLE
 from preread.evidence import collect
 from preread.evidence.rule import Found, Rule
@@ -13,6 +16,7 @@ from preread.evidence.rules import RULES
 from preread.evidence.view import View
 from preread.models import Finding, Request
 
+PAGE = 4096  # bytes, of SQLite
 FILES = {
     "src/login.py": "def login(name):\n    return open_session(name)\n\n\n"
     "def open_session(name):\n    return name\n",
@@ -122,3 +126,20 @@ def test_what_could_not_be_read_is_noted(tmp_path: Path) -> None:
         "only files in src are ranked",
     )
     assert found.tests == ()
+
+
+def test_an_index_that_turns_out_to_be_damaged_is_made_anew_before_it_is_searched(
+    tmp_path: Path,
+) -> None:
+    root = write(tmp_path, FILES)
+    request = Request(feature="login")
+    expected, state = evidence(root, "login"), versions.state(services(root), request).digest
+    path = services(root).layout.db
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    intact = path.read_bytes()
+    for start in range(PAGE, len(intact), 4 * PAGE):
+        path.write_bytes(intact[:start] + bytes(PAGE) + intact[start + PAGE :])
+        assert evidence(root, "login").findings == expected.findings, start
+        path.write_bytes(intact[:start] + bytes(PAGE) + intact[start + PAGE :])
+        assert versions.state(services(root), request).digest == state, start

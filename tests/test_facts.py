@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from preread.errors import Cancelled, PrereadError
 from preread.facts import FoundFact, searching
 from preread.infra import db, sqlite
 
+PAGE = 4096  # bytes, of SQLite
 FILES = {
     "src/a.py": "alpha = 1\nbeta = 2\n",
     ".project/context/login/patterns.md": (
@@ -62,6 +64,24 @@ def texts(root: Path, query: str = "", **options: object) -> list[str]:
 
 def rows(root: Path) -> list[tuple[object, ...]]:
     return sorted(tuple(fact.model_dump().values()) for fact in search(root, limit=1000))
+
+
+def test_an_index_that_turns_out_to_be_damaged_is_made_anew_before_it_is_searched(
+    root: Path,
+) -> None:
+    def found() -> list[FoundFact]:
+        given = services(root)
+        return facts.search(given, "alpha", facts.Wanted(), check=check.check_unbudgeted)
+
+    expected, path = found(), services(root).layout.db
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        tables = "SELECT rootpage FROM sqlite_master WHERE name LIKE 'fact%' AND rootpage"
+        pages = [page for (page,) in connection.execute(tables)]
+    intact = path.read_bytes()
+    for start in ((page - 1) * PAGE for page in pages):
+        path.write_bytes(intact[:start] + bytes(PAGE) + intact[start + PAGE :])
+        assert found() == expected, start
 
 
 def test_an_empty_query_lists_every_fact_in_the_order_of_the_files(root: Path) -> None:

@@ -95,7 +95,7 @@ async def ask(root: Path, method: str, **params: object) -> State:
 def current(root: Path) -> None:
     here = services(root)
     facts.index(here, check.check_unbudgeted)
-    update(here)
+    db.use(here.layout, lambda connection: update(here, connection))
 
 
 def everything(root: Path) -> tuple[list[object], list[object]]:

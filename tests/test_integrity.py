@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,37 @@ def test_every_damage_is_found_and_repaired_and_what_people_wrote_stays(
     new = [line for line in now if line not in good.split(b"\n")]
     assert [line for line in now if line not in new] == good.split(b"\n")
     assert all(line.startswith(b"- ") for line in new)
+
+
+def with_damaged_messages(layout: Layout) -> None:
+    """Zero a page of the full-text index of commits: only ranking reads it, not an update."""
+    with closing(sqlite3.connect(layout.db)) as index:
+        index.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        sql = "SELECT rootpage FROM sqlite_master WHERE name = 'messages_data'"
+        [page] = index.execute(sql).fetchone()
+    with layout.db.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(bytes(4096))
+
+
+def test_a_damaged_index_does_not_cost_a_refresh_any_facts(cli: Cli, two: Path) -> None:
+    code = two / "web" / "src" / "pages" / "CheckoutPage.tsx"
+    code.write_text("// a comment\n" + code.read_text())
+    other = Path(shutil.copytree(two, two.with_name("other")))
+    assert cli("load", "checkout", cwd=other).status == 0
+    with_damaged_messages(Layout(two))
+    assert cli("load", "checkout", "--json", cwd=two).json["state"] == "refreshed"
+    for path in Layout(two).dossier("checkout").glob("*.md"):
+        assert path.read_text() == (Layout(other).dossier("checkout") / path.name).read_text()
+
+
+def test_damage_in_a_full_text_index_is_found_and_repaired(cli: Cli, two: Path) -> None:
+    with sqlite3.connect(Layout(two).db) as index:  # the pages are valid, their content is not
+        index.execute("DELETE FROM words_data WHERE id > 10")
+    [found] = cli("check", "--all", "--json", cwd=two).json["problems"]
+    assert (found["path"], found["code"]) == (".project/.cache/index.db", "E_INDEX")
+    assert cli("repair", cwd=two).status == 0
+    assert cli("check", "--all", cwd=two).status == 0
 
 
 def test_a_file_that_is_gone_is_put_back_from_git_or_forgotten(cli: Cli, two: Path) -> None:

@@ -41,7 +41,7 @@ class Looks:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.facts = self.graph = 0
-        index, update = facts.index, graph.update
+        index, update = facts.index_on, graph.update
 
         def indexed(*given: object) -> None:
             self.facts += 1
@@ -51,8 +51,8 @@ class Looks:
             self.graph += 1
             update(*given)  # type: ignore[arg-type]
 
-        patch.setattr(facts, "index", indexed)
-        patch.setattr(indexing, "index", indexed)
+        patch.setattr(facts, "index_on", indexed)
+        patch.setattr(indexing, "index_on", indexed)
         patch.setattr(graph, "update", updated)
 
     def during(self, work: Callable[[], object]) -> tuple[int, int]:

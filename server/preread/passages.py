@@ -43,11 +43,11 @@ class Sentence(NamedTuple):
 
 def index(services: Services) -> None:
     """Bring the index up to date with the documents; unreadable ones are left out."""
+    db.use(services.layout, lambda connection: _index(services, connection))
+
+
+def _index(services: Services, connection: sqlite3.Connection) -> None:
     known = catalog.loaded(services.layout)
-    db.use(services.layout, lambda connection: _index(services, known, connection))
-
-
-def _index(services: Services, known: dict[str, str], connection: sqlite3.Connection) -> None:
     select = "SELECT DISTINCT path, digest FROM document_words"
     indexed = set(connection.execute(select))
     current = {}
@@ -76,10 +76,14 @@ def search(services: Services, text: str, limit: int) -> list[Passage]:
     terms = list(dict.fromkeys(WORD.findall(text.lower())))[:MAX_TERMS]
     if not terms or not catalog.loaded(services.layout):
         return []
-    index(services)
     query = " OR ".join(f'"{term}"' for term in terms)
     sql = "SELECT path, part FROM document_words WHERE document_words MATCH ? ORDER BY rank LIMIT ?"
-    rows = db.use(services.layout, lambda it: it.execute(sql, (query, limit)).fetchall())
+
+    def work(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+        _index(services, connection)  # again if the database has to be replaced
+        return connection.execute(sql, (query, limit)).fetchall()
+
+    rows = db.use(services.layout, work)
     found = []
     for path, part in rows:
         parts = reading.read(services.tree, path).document.parts

@@ -65,7 +65,7 @@ class Part:
         self,
         layout: Layout,
         work: Callable[[Connection], T],
-        update: Callable[[], None],
+        update: Callable[[Connection], None],
         folders: Callable[[], "Wanted"],
         head: str = "",
     ) -> T:
@@ -76,20 +76,18 @@ class Part:
         """
         seen = self.changes()
 
-        def if_current(connection: Connection) -> list[T]:
-            is_current = self._current == (seen, head, db.edition(connection))
-            return [work(connection)] if is_current else []
+        def whole(connection: Connection) -> T:  # both again if the database has to be replaced
+            if self._current != (seen, head, db.edition(connection)):
+                is_watched = self.begin(folders())  # before `update` reads them
+                before = db.edition(connection)
+                update(connection)
+                # If something was written, other folders may matter now, or another process may be
+                # in the middle of its own update: then the next call updates again.
+                if is_watched and db.edition(connection) == before:
+                    self._current = (seen, head, before)
+            return work(connection)
 
-        if self._current is not None and (done := db.use(layout, if_current)):
-            return done[0]
-        is_watched = self.begin(folders())  # before `update` reads them
-        before = db.use(layout, db.edition)
-        update()
-        # If something was written, other folders may matter now, or another process may be in the
-        # middle of its own update: then the next call updates again.
-        if is_watched and db.use(layout, db.edition) == before:
-            self._current = (seen, head, before)
-        return db.use(layout, work)
+        return db.use(layout, whole)
 
     def changes(self) -> int:
         """A counter that grows whenever something has changed."""

@@ -61,9 +61,8 @@ def state(services: Services, request: Request) -> State:
     Its digest is empty where something cannot be read.
     """
     marks = _marks(services)
-    indexer.update(services)
     layout = services.layout
-    parts = db.use(layout, lambda connection: list(_contents(services, connection)))
+    parts = indexer.use(services, lambda connection: list(_contents(services, connection)))
     parts.append(json.dumps(inputs.digests(services, request), sort_keys=True))
     parts += [published.digest(plain_bytes(path) or b"") for path in (layout.wrong, layout.results)]
     if services.tree.troubles:

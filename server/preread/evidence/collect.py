@@ -18,7 +18,6 @@ from preread.evidence.view import View
 from preread.gates.feature_names import PROJECT
 from preread.index import gitlog, indexer
 from preread.index.analysis import AnalysisCache
-from preread.infra import db
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.ranking import fusion, lines
 from preread.ranking.fusion import Hit
@@ -39,42 +38,38 @@ def collect(services: Services, request: Request, *, located: bool = True) -> Ev
     `located`: also which lines of the ranked files matter; only a model and people read that.
     """
     services.progress.say("reading the project's files", 0, 5)
-    indexer.update(services)
-    services.progress.say("ranking files and tests", 0.5, 5)
 
     def work(connection: sqlite3.Connection) -> Evidence:
         return _collect(services, request, connection, located=located)[1]
 
-    return db.use(services.layout, work)
+    return indexer.use(services, work)
 
 
 def collect_novel(services: Services, request: Request, earlier: str) -> tuple[Evidence, Evidence]:
     """All evidence, and of it what is about words that the `earlier` description lacks."""
     services.progress.say("reading the project's files", 0, 5)
-    indexer.update(services)
 
     def work(connection: sqlite3.Connection) -> tuple[Evidence, Evidence]:
         view, evidence = _collect(services, request, connection, located=True)
         about = tuple(novel_findings(view, evidence.findings, earlier))
         return evidence, evidence.model_copy(update={"findings": about})
 
-    return db.use(services.layout, work)
+    return indexer.use(services, work)
 
 
 def failing(services: Services, request: Request) -> list[Past]:
     """The feature's tests that ever failed, worst first, without running the rules."""
     services.progress.say("reading the project's files", 0, 2)
-    indexer.update(services)
-    inputs.reports(services)
-    services.progress.say("looking for the feature's tests", 1, 2)
 
     def work(connection: sqlite3.Connection) -> list[Past]:
+        inputs.reports(services)
+        services.progress.say("looking for the feature's tests", 1, 2)
         view = viewed(services, request, connection)
         found = failing_tests.belonging(view)
         view.analyses.store()
         return found
 
-    return db.use(services.layout, work)
+    return indexer.use(services, work)
 
 
 def viewed(services: Services, request: Request, connection: sqlite3.Connection) -> View:
@@ -154,6 +149,7 @@ def _notes(request: Request, ticket: str | None) -> Iterator[str]:
 def _collect(
     services: Services, request: Request, connection: sqlite3.Connection, *, located: bool
 ) -> tuple[View, Evidence]:
+    services.progress.say("ranking files and tests", 0.5, 5)
     # Before the inputs are read, so that a change in between makes the dossier stale.
     used = inputs.digests(services, request)
     view = viewed(services, request, connection)

@@ -50,17 +50,25 @@ def index(services: Services, check: Check) -> None:
 
     `check` checks drafts, which computes their facts' states and confidence.
     """
-    db.use(services.layout, lambda connection: _index(services, check, connection))
+    db.use(services.layout, partial(index_on, services, check))
 
 
 def use_current(services: Services, check: Check, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work` on the index, after bringing it up to date with the files."""
-    if services.unchanged is None:
-        index(services, check)
-        return db.use(services.layout, work)
-    return services.unchanged.facts.use(
-        services.layout, work, partial(index, services, check), partial(folders, services.layout)
-    )
+    """Run `work` on the index, after bringing it up to date with the files.
+
+    Both on one connection: if the database is damaged and replaced, `work` must not find an index
+    without facts.
+    """
+    update = partial(index_on, services, check)
+    if services.unchanged is not None:
+        watched = partial(folders, services.layout)
+        return services.unchanged.facts.use(services.layout, work, update, watched)
+
+    def whole(connection: sqlite3.Connection) -> T:
+        update(connection)
+        return work(connection)
+
+    return db.use(services.layout, whole)
 
 
 def folders(layout: Layout) -> "inotify.Wanted":
@@ -137,7 +145,8 @@ class _Change(NamedTuple):
     exists: bool = True  # False once the dossier was removed
 
 
-def _index(services: Services, check: Check, connection: sqlite3.Connection) -> None:
+def index_on(services: Services, check: Check, connection: sqlite3.Connection) -> None:
+    """Like `index`, on an open database."""
     changes = _changes(services, check, connection)
     while batch := list(islice(changes, BATCH)):
         services.progress.check()

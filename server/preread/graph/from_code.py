@@ -42,7 +42,7 @@ def update(services: Services, writer: Writer) -> list[str]:
     """Update the nodes and edges from code; returns the cited files."""
     connection = writer.connection
     if _is_outdated(services, connection):
-        indexer.update(services)
+        indexer.update_on(services, connection)
     cited = _most_cited(connection)
     known = writer.digests(CODE)
     for path in known.keys() - set(cited):

@@ -33,14 +33,11 @@ def folders(services: Services) -> "inotify.Wanted":
     return found
 
 
-def update(services: Services) -> None:
+def update(services: Services, connection: sqlite3.Connection) -> None:
     """Bring the graph up to date with the index of facts, the code, and the history."""
-
-    def work(writer: Writer) -> None:
+    indexer.update_commits(services, connection)
+    with indexer.lock(services, "_graph"):
+        writer = Writer(connection)
         from_facts.update(services, writer)
         from_history.update(services, writer, from_code.update(services, writer))
         writer.clean()
-
-    indexer.update_commits(services)
-    with indexer.lock(services, "_graph"):
-        db.use(services.layout, lambda connection: work(Writer(connection)))

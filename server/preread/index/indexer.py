@@ -4,9 +4,9 @@ read again.
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from preread.index import commits, imports, words, workers
 from preread.index.exclusions import Exclusions
@@ -18,6 +18,7 @@ from preread.project.globs import glob_pattern
 if TYPE_CHECKING:
     from preread.services import Services
 
+T = TypeVar("T")
 BATCH = 100  # files per write: batches already written survive a cancellation
 LOCK_POLL = 0.1  # seconds between checks for cancellation
 
@@ -28,18 +29,37 @@ class _Row(NamedTuple):
     treatment: str
 
 
+def use(services: "Services", work: Callable[[sqlite3.Connection], T]) -> T:
+    """Run `work` on the index, after bringing it up to date with the files and commits.
+
+    Both on one connection: if the database is damaged and replaced, `work` must not find an index
+    without files.
+    """
+
+    def whole(connection: sqlite3.Connection) -> T:
+        update_on(services, connection)
+        return work(connection)
+
+    return db.use(services.layout, whole)
+
+
 def update(services: "Services") -> None:
+    """Bring the index up to date."""
+    use(services, lambda _: None)
+
+
+def update_on(services: "Services", connection: sqlite3.Connection) -> None:
     """Bring the index up to date. Concurrent processes take turns; the second finds it current."""
     listed = services.tree.files  # before taking the lock: git may be slow
     with lock(services, "_index"):
-        db.use(services.layout, lambda connection: _update(services, listed, connection))
-        db.use(services.layout, lambda connection: commits.update(services.tree, connection))
+        _update(services, listed, connection)
+        commits.update(services.tree, connection)
 
 
-def update_commits(services: "Services") -> None:
+def update_commits(services: "Services", connection: sqlite3.Connection) -> None:
     """Bring only the commits up to date."""
     with lock(services, "_index"):
-        db.use(services.layout, lambda connection: commits.update(services.tree, connection))
+        commits.update(services.tree, connection)
 
 
 @contextmanager

@@ -14,7 +14,9 @@ LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
 STEPS = 10_000  # of SQLite's virtual machine between two checks: about 0.1 ms
 # What a damaged database makes SQLite or the reader of a row raise.
-DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error)
+DAMAGE = (
+    sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, zlib.error
+)  # fmt: skip
 
 
 def has_schema(connection: sqlite3.Connection, schema: str) -> bool:
@@ -32,8 +34,16 @@ def _statements(connection: sqlite3.Connection) -> set[bytes]:
 
 
 def is_sound(connection: sqlite3.Connection) -> bool:
-    """Whether SQLite finds no damage in the pages."""
-    return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+    """Whether SQLite finds no damage in the pages and the full-text tables.
+
+    Raises sqlite3.DatabaseError for damage in the latter, which the pragma checks only since 3.44.
+    """
+    if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+        return False
+    virtual = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5 %'"
+    for (table,) in connection.execute(virtual).fetchall():
+        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")  # noqa: S608 - from the schema
+    return True
 
 
 def healing(

@@ -25,13 +25,16 @@ LIMIT = "The maximum number of nodes."
 def current(services: Services, work: Callable[[Connection], T]) -> T:
     """Run `work` on the graph as the files are now."""
 
-    def bring_up_to_date() -> None:
-        facts.index(services, check.check_unbudgeted)
-        update.update(services)
+    def bring_up_to_date(connection: Connection) -> None:
+        facts.index_on(services, check.check_unbudgeted, connection)
+        update.update(services, connection)
+
+    def whole(connection: Connection) -> T:  # both again if the database has to be replaced
+        bring_up_to_date(connection)
+        return work(connection)
 
     if services.unchanged is None:
-        bring_up_to_date()
-        return db.use(services.layout, work)
+        return db.use(services.layout, whole)
     root = services.layout.root
     repository = next((one for one in (root, *root.parents) if (one / ".git").exists()), root)
     return services.unchanged.graph.use(
