@@ -159,7 +159,7 @@ def test_damage_in_a_full_text_index_is_found_and_repaired(cli: Cli, two: Path) 
     assert cli("check", "--all", cwd=two).status == 0
 
 
-def test_a_file_that_is_gone_is_put_back_from_git_or_forgotten(cli: Cli, two: Path) -> None:
+def test_a_file_that_is_gone_is_put_back_from_git_or_left_to_a_load(cli: Cli, two: Path) -> None:
     dossier = Layout(two).dossier("checkout")
     optional = next(
         name for name in ("existing-tests.md", "anti-patterns.md") if (dossier / name).exists()
@@ -168,17 +168,22 @@ def test_a_file_that_is_gone_is_put_back_from_git_or_forgotten(cli: Cli, two: Pa
     git(two, "add", "-f", ".project/context/checkout/codebase.md")
     git(two, "add", "-f", ".project/context/checkout/manifest.json")
     git(two, "commit", "-qm", "share")
+    for path in Layout(two).cache.glob("index.db*"):  # it has copies
+        path.unlink()
     (dossier / "codebase.md").write_text("")
     (dossier / optional).unlink()
+    (dossier / "summary.md").unlink()
     (dossier / "manifest.json").write_bytes(b"\0" * 100)
-    assert cli("repair", "--json", cwd=two).status == 0
+    done = cli("repair", "--json", cwd=two)
     assert (dossier / "codebase.md").read_bytes() == committed[0]
     left = json.loads((dossier / "manifest.json").read_text())
-    assert left["files"].keys() == json.loads(committed[1])["files"].keys() - {optional}
-    (dossier / "summary.md").unlink()
-    done = cli("repair", "--json", cwd=two)
-    assert (done.status, [one["fix"] for one in done.json["left"]]) == (1, [""])
-    assert "preread load checkout" in done.json["left"][0]["message"]
+    assert left["files"].keys() == json.loads(committed[1])["files"].keys()
+    assert (done.status, [one["fix"] for one in done.json["left"]]) == (1, ["", ""])
+    assert {Path(one["path"]).name for one in done.json["left"]} == {optional, "summary.md"}
+    assert all("preread load checkout" in one["message"] for one in done.json["left"])
+    assert cli("load", "checkout", cwd=two).status == 0
+    assert {optional, "summary.md"} <= {path.name for path in dossier.iterdir()}
+    assert cli("check", "--all", cwd=two).status == 0
 
 
 def test_a_manifest_of_a_later_version_is_left_alone(cli: Cli, two: Path) -> None:

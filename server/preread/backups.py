@@ -149,7 +149,7 @@ def _files(layout: Layout) -> Iterator[Backup]:
     for folder in names_in(layout.all_backups):
         if folder == layout.backup_sets.name:
             continue
-        why = "init --undo" if folder == INIT else "edited, then replaced by a build"
+        why = "init --undo" if folder == INIT else "edited or damaged, then replaced"
         for name in names_in(layout.all_backups / folder):
             if name.rpartition(".")[2].isdecimal():
                 place = layout.all_backups / folder / name

@@ -71,7 +71,7 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
 def _content_miss(services: Services, request: Request, found: Published) -> tuple[str, str]:
     """Why the dossier's inputs and sources have changed, else what makes that uncertain."""
     if found.manifest and (doubt := _unfit_work_tree(services, found.manifest)):
-        return "", doubt
+        return "", "; ".join((doubt, *_lost(found)))
     try:
         why = next(_content_misses(services, request, found), "")
     except Unreadable as error:
@@ -155,9 +155,18 @@ def _content_misses(services: Services, request: Request, found: Published) -> I
         yield "the work tree had another part of the project (sparse or shallow)"
     if not _wrong(services, manifest).isdisjoint(manifest.facts):
         yield "it has a fact that was marked as wrong"
+    yield from _lost(found)
     yield from _changed_inputs(services, request, manifest)
     yield from _edits(found, manifest)
     yield from _changed_spans(services, manifest)
+
+
+def _lost(found: Published) -> Iterator[str]:
+    """The files that are missing or damaged, or may have been cut off."""
+    yield from (f"{name} is missing or damaged" for name in found.lost)
+    for name in found.edited:
+        if not found.texts[name].endswith("\n"):
+            yield f"{name} ends in the middle of a line"
 
 
 def _wrong(services: Services, manifest: Manifest) -> set[str]:

@@ -148,6 +148,11 @@ def keep(services: Services, feature: str, before: Published | None, then: State
         db.use(services.layout, work)
 
 
+def begin(services: Services, feature: str) -> None:
+    """Begin another chain with the published dossier, which someone has just changed."""
+    keep(services, feature, None, State("", ()))
+
+
 def _outside(services: Services, *manifests: Manifest | None) -> dict[str, str]:
     """The files that these cite outside of those that the index knows, with their digests."""
     cited = (ref for one in manifests if one for ref in map(sources.parse, one.spans) if ref)

@@ -4,7 +4,14 @@ import time
 from functools import partial
 
 from preread import cache, publish
-from preread.builds import feature_lock, lost_manifests, recording, replies, staleness
+from preread.builds import (
+    feature_lock,
+    lost_files,
+    lost_manifests,
+    recording,
+    replies,
+    staleness,
+)
 from preread.builds.build import RefreshDeferred, build
 from preread.builds.build_key import build_key
 from preread.builds.widening import widen
@@ -22,11 +29,13 @@ async def run(services: Services, request: Request) -> LoadReply:
     async with feature_lock.hold(services, request.feature):
         await step(publish.recover, services, request.feature)
         note = await step(lost_manifests.restore, services, request.feature)
+        notes = await step(lost_files.restore, services, request.feature)
         reply = await _look_up_or_build(services, request, called)
-    if not note:
+    notes = [note, *notes] if note else notes
+    if not notes:
         return reply
     state = "cached" if reply.state == "joined" else reply.state  # nobody else restored it
-    return reply.model_copy(update={"warnings": (note, *reply.warnings), "state": state})
+    return reply.model_copy(update={"warnings": (*notes, *reply.warnings), "state": state})
 
 
 async def _look_up_or_build(services: Services, request: Request, called: float) -> LoadReply:

@@ -90,7 +90,10 @@ def _earlier(services: Services, feature: str) -> Iterator[Manifest]:
 
 
 def copies(services: Services, path: Path) -> Iterator[bytes]:
-    """Copies of a file in the backups and git's last commit, latest first."""
+    """Copies of a file in the database, the backups and git's last commit, latest first."""
+    for one in versions.stored(services, path.parent.name):
+        if path.name in one.texts:
+            yield one.texts[path.name].encode()
     for backup in backups.list_all(services.layout):
         copy = backups.copies(services.layout, backup).get(path)
         if copy is not None:

@@ -44,7 +44,9 @@ async def _refresh(services: Services, feature: str) -> str:
             return ""
         publish.recover(services, feature)
         found = published.read(services.layout, feature)
-        if found is None or found.manifest is None or found.edited:  # a person may be editing it
+        if found is None or found.manifest is None:
+            return ""
+        if found.edited or found.lost:  # a person may be editing it; a load says what is lost
             return ""
         lookup = staleness.look_up(services, found.manifest)
         is_current = lookup.doubt or (lookup.covers and files_unchanged(services, feature))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from preread import cache, check, publish
+from preread import cache, check, publish, versions
 from preread.builders import static
 from preread.builds import build, recording, replies
 from preread.builds.build_plan import SUMMARY, Plan
@@ -70,9 +70,12 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
         # With the name alone the feature was hardly found, so little of the map would remain.
         kept = tuple(draft for name, draft in drafts.items() if name in manifest.drafted)
         plan = Plan(asked, kept=kept, published=found, how="extended")
-        return await build.draft_and_publish(services, plan, everything, begun)
+        reply = await build.draft_and_publish(services, plan, everything, begun)
+        await step(versions.begin, services, asked.feature)
+        return reply
     widened = await step(_widened, services, asked, manifest, drafts, everything, about)
     await step(_publish, services, found, widened)
+    await step(versions.begin, services, asked.feature)
     warnings = []
     if widened.added:
         warnings = [_warning(widened), *await step(build.index_facts, services)]

@@ -228,6 +228,7 @@ def wrong(reply: "WrongReply") -> Iterator[Block]:
     for feature in sorted({one.feature for one in reply.unmarked}):
         yield f"A build may find it again: `preread load {feature} --force`"
         yield "If a person wrote it, it is in a backup: `preread backups`"
+    yield from _notes(reply.warnings)
 
 
 def log(reply: "LogReply") -> Iterator[Block]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 from preread.dossier import basenames, fact_text, lost_paths, peoples_fences
 from preread.gates.feature_names import is_feature
 from preread.infra import merged_json
-from preread.infra.reading import names_in, plain_bytes, read_errors
+from preread.infra.reading import ABSENT, names_in, plain_bytes, read_errors
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout
 from preread.models import Fact, Fence, Manifest, Model, Section
 
@@ -45,6 +46,12 @@ class Published(NamedTuple):
         return self.manifest.files.keys() == self.texts.keys()
 
     @property
+    def lost(self) -> tuple[str, ...]:
+        """The files that the manifest lists and that are missing or damaged."""
+        files = self.manifest.files if self.manifest is not None else {}
+        return tuple(name for name in BY_NAME if files.get(name) and name not in self.texts)
+
+    @property
     def is_merged(self) -> bool:
         """Whether git merged the manifests of two builds."""
         files = self.manifest.files if self.manifest is not None else {}
@@ -67,6 +74,11 @@ class Ready(Model):
 def digest(data: bytes) -> str:
     """SHA-256 of a file's bytes, first 16 hex digits. CR before LF is ignored: autocrlf adds it."""
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()[:16]
+
+
+def says_nothing(data: bytes) -> bool:
+    """Whether a file of a dossier is empty or damaged: a power cut can leave NUL bytes."""
+    return b"\0" in data or not data.strip()
 
 
 def text_of(data: bytes) -> str:
@@ -241,7 +253,7 @@ def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
         # Staging first: a file moves from there into the dossier.
         data = plain_bytes(latest[1] / row.name) if latest and row.name in staged_files else None
         data = plain_bytes(folder / row.name) if data is None else data
-        if data is not None and row.name not in removed:
+        if data is not None and row.name not in removed and not says_nothing(data):
             found[row.name] = data
     return found
 
@@ -294,7 +306,8 @@ def is_complete(layout: Layout, feature: str) -> bool:
 def features(layout: Layout) -> list[str]:
     """The features that have a dossier, sorted.
 
-    This includes those whose publishing was killed before the first file was in place.
+    This includes those whose publishing was killed before the first file was in place, and folders
+    that cannot be read.
     """
     names = {name.split(".")[0] for name in names_in(layout.staging) if name.endswith(READY)}
     context = str(layout.context)
@@ -306,7 +319,15 @@ def _has_dossier(folder: str) -> bool:
     """Whether a folder has a dossier. Without pathlib, which is too slow for thousands of them."""
     if os.path.islink(folder):  # noqa: PTH114
         return False
-    return any(os.path.isfile(f"{folder}/{name}") for name in (MANIFEST, *BY_NAME))  # noqa: PTH113
+    return any(_is_file(f"{folder}/{name}") for name in (MANIFEST, *BY_NAME))
+
+
+def _is_file(path: str) -> bool:
+    """Whether there is a file, or may be one that cannot be reached: whoever reads it will say."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
+    except OSError as error:
+        return error.errno not in ABSENT
 
 
 def json_bytes(value: dict[str, Any]) -> bytes:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from preread import aliases, backups, facts, publish
-from preread.builds import feature_lock
+from preread import aliases, backups, facts, publish, versions
+from preread.builds import feature_lock, lost_files
 from preread.check import check_unbudgeted
 from preread.dossier import fact_text, markdown, published, wrong_marks
 from preread.errors import PrereadError
@@ -60,6 +60,7 @@ class WrongReply(Model):
 
     dropped: tuple[DroppedFact, ...]
     unmarked: tuple[UnmarkedFact, ...] = Field((), description="After `undo`.")
+    warnings: tuple[str, ...] = ()
 
 
 async def wrong(context: Context, request: WrongRequest) -> WrongReply:
@@ -71,12 +72,13 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
     dropped = await in_thread(context, services, _matching, request)
     for fact in dropped:  # first, so that a build running now leaves it out too
         wrong_marks.add(services.layout, fact.id, fact.feature, fact.text)
+    warnings: list[str] = []
     for feature in sorted({fact.feature for fact in dropped}):
         async with feature_lock.hold(services, feature):
             ids = {fact.id for fact in dropped if fact.feature == feature}
-            await in_thread(context, services, _drop, feature, ids)
+            warnings += await in_thread(context, services, _drop, feature, ids)
     await in_thread(context, services, facts.index, check_unbudgeted)
-    return WrongReply(dropped=dropped)
+    return WrongReply(dropped=dropped, warnings=tuple(warnings))
 
 
 def _preview(services: Services, request: WrongRequest) -> Preview:
@@ -154,9 +156,13 @@ def _facts(services: Services, feature: str) -> Iterator[DroppedFact]:
         )
 
 
-def _drop(services: Services, feature: str, ids: set[str]) -> None:
-    """Publish the dossier again without these facts; the caller holds the feature's lock."""
+def _drop(services: Services, feature: str, ids: set[str]) -> list[str]:
+    """Publish the dossier again without these facts, and return warnings.
+
+    Requires the feature's lock.
+    """
     publish.recover(services, feature)
+    warnings = lost_files.restore(services, feature)
     found = published_dossier.find(services, feature)
     texts = {
         name: text
@@ -185,6 +191,8 @@ def _drop(services: Services, feature: str, ids: set[str]) -> None:
         with suppress(PrereadError):
             atomic.remove(staging)
         raise
+    versions.begin(services, feature)
+    return warnings
 
 
 def _cited(drafts: Iterable[Draft]) -> set[str]:

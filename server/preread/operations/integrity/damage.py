@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from preread import check, facts, publish
-from preread.builds import feature_lock, lost_manifests, staleness
-from preread.dossier import build_records, published, wrong_marks
-from preread.dossier.published import digest
+from preread.builds import feature_lock, lost_files, lost_manifests, staleness
+from preread.dossier import build_records, fact_history, published, wrong_marks
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, db
+from preread.infra.plural import counted
 from preread.infra.reading import names_in, plain_bytes
-from preread.layout import BY_NAME, MANIFEST, REQUIRED, Layout
+from preread.layout import MANIFEST, Layout
 from preread.memory import files
 from preread.models import Manifest
 from preread.records import stale_hints
@@ -88,37 +88,45 @@ def _no_manifest(services: Services, feature: str, data: bytes | None) -> Iterat
 
 
 def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
-    folder = services.layout.dossier(manifest.feature)
-    for name, value in manifest.files.items():
-        path = folder / name
-        data = plain_bytes(path) if name in BY_NAME else b"x"
-        if data is not None and data.strip(b" \n\r\t\0"):
-            continue
-        if path.is_symlink() or path.is_dir():
-            yield Damage(path, "E_FILE_MISSING", "it is a link or a folder instead of a file")
-            continue
-        message = "the manifest lists it, and it is " + ("missing" if data is None else "empty")
-        copy = next(
-            (one for one in lost_manifests.copies(services, path) if digest(one) == value), None
-        )
-        if copy is not None:
-            fix, repair = "it is restored from a copy", partial(atomic.write, path, copy)
+    feature, folder = manifest.feature, services.layout.dossier(manifest.feature)
+    lost = lost_files.find(services, manifest)
+    for one in lost:
+        path = folder / one.name
+        message = f"the manifest lists it, and it is {one.state}"
+        if one.is_blocked:
+            yield Damage(path, "E_FILE_MISSING", f"{message}; move it")
+        elif one.copy is not None:
+            fix = "it is restored from a copy"
+            repair = partial(atomic.write, path, one.copy, durable=True)
             yield Damage(path, "E_FILE_MISSING", message, fix, repair, (path,))
-        elif name in REQUIRED:
-            message += f"; build it again: `preread load {manifest.feature}`"
-            yield Damage(path, "E_FILE_MISSING", message)
         else:
-            own = folder / MANIFEST
-            repair = partial(_unlist, services, manifest, name)
-            fix = "it is removed from the manifest"
-            yield Damage(path, "E_FILE_MISSING", message, fix, repair, (own,))
+            message += f"; there is no copy; build it again: `preread load {feature}`"
+            if theirs := lost_files.of_people(services, manifest, one):
+                message += f". What people wrote there is gone: {theirs}"
+            yield Damage(path, "E_FILE_MISSING", message)
+    yield from _edited(services, manifest, {one.name for one in lost})
 
 
-def _unlist(services: Services, manifest: Manifest, name: str) -> None:
-    files = {other: value for other, value in manifest.files.items() if other != name}
-    path = services.layout.dossier(manifest.feature) / MANIFEST
-    left = manifest.model_copy(update={"files": files})
-    atomic.write(path, published.manifest_bytes(left), durable=True)
+def _edited(services: Services, manifest: Manifest, lost: set[str]) -> Iterator[Damage]:
+    """Edited files that may be damaged: only a person can tell."""
+    found = published.in_place(services.layout, manifest.feature)
+    shown = {id_ for _, id_ in fact_history.facts_in(found.texts, manifest.feature)}
+    gone = 0 if found.is_merged else len({*manifest.facts} - shown)
+    for name in found.edited:
+        path = services.layout.dossier(manifest.feature) / name
+        data = b"\n" if name in lost else plain_bytes(path) or b""
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            message = f"it is not UTF-8 (byte {error.start + 1}); save it in that encoding"
+            yield Damage(path, "E_FILE_TEXT", message)
+            continue
+        if gone and not data.endswith(b"\n"):
+            message = (
+                f"it ends in the middle of a line, and {counted(gone, 'fact')} of the manifest "
+                f"cannot be found; if nobody deleted them: `preread load {manifest.feature}`"
+            )
+            yield Damage(path, "E_FILE_TEXT", message)
 
 
 def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterator[Damage]:
