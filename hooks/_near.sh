@@ -19,6 +19,19 @@ near() {
   [ -e "/.project/$1" ]
 }
 
+# Whether this session has read a dossier: its folder (sessions.py) says so.
+near_read() {
+  local id
+  case $event in *'"session_id":"'*) ;; *) return 0 ;; esac
+  id=${event#*'"session_id":"'}
+  id=${id:0:65}
+  case $id in *'"'*) ;; *) return 0 ;; esac
+  id=${id%%'"'*}
+  case $id in *[!a-zA-Z0-9_-]*) return 0 ;; esac
+  [ "${#id}" -ge 8 ] || return 0
+  near ".state/sessions/$id/read"
+}
+
 # Whether a gates file is near, or the command changes to a folder that may have one.
 near_or_elsewhere() {
   case $event in *'cd '* | *'pushd '* | *'-C '* | *--prefix* | *--cwd* | *--dir*) return 0 ;; esac

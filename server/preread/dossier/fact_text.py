@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from preread.dossier import sources
+from preread.gates import spans
 from preread.models import Fact
 
 FactKey = tuple[str, frozenset[str]]  # a fact's id and its sources
-PLACE = re.compile(r"(?:<[^<>]+>|[^\s`,:<>()]*+):\d+(?:-\d+)?")  # lines, perhaps with a path
+PLACE = spans.PLACE
 MIN_QUOTE = 4  # characters; shorter backticked texts prove nothing
 # Control characters, direction overrides, tags and lone surrogates: they change what a terminal
 # shows, or a model reads them and a person does not.
@@ -95,7 +96,7 @@ def shape(text: str) -> str:
 @lru_cache(maxsize=1_000)  # a comparison asks several times for each fact
 def without_places(text: str) -> str:
     """A fact's text without the lines that it names, and without their paths."""
-    return PLACE.sub(":", text)
+    return spans.without_places(text)
 
 
 @lru_cache(maxsize=1_000)  # a check asks several times for each fact

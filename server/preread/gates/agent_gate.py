@@ -60,9 +60,12 @@ def _known_feature(call: Call, agent: str, feature: str, found: rules.Rules, roo
 
     name, roots = events.shown(agent), call.roots(root)
     if dossiers.is_complete(roots, feature):
-        if not call.is_stale(feature, root):
+        news = call.news_of(feature, root)
+        if not news:
             return PASS
-        return call.remarked(messages.stale_agent(name, feature), found, root)
+        is_stale = news == "stale"
+        text = messages.stale_agent(name, feature) if is_stale else messages.refreshed(feature)
+        return call.remarked(text, found, root)
     text = messages.new_agent(name, feature, messages.reason(feature, found, roots), roots)
     person = name + " waits for the dossier of " + feature
     return call.demanded(feature, text, person, found, root)

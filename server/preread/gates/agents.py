@@ -17,6 +17,7 @@ from preread.gates import (
     feature_names,
     fence,
     paths,
+    refreshes,
     rules,
     run_log,
     sessions,
@@ -70,7 +71,9 @@ def _loaded(event: dict[str, Any], where: Workspace) -> None:
     name = events.input_of(event).get("feature")
     feature = feature_names.feature_of_argument(name) if isinstance(name, str) else ""
     if feature:
-        sessions.use_dossier(where.root, where.session, where.rules.served_by(feature))
+        feature = where.rules.served_by(feature)
+        sessions.use_dossier(where.root, where.session, feature)
+        refreshes.note_read(where.root, where.session, feature)
 
 
 # -- subagent-start
@@ -88,6 +91,8 @@ def started(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     if not is_sure:
         return events.remark(_several(where, features), "SubagentStart")
     sessions.use_dossier(where.root, where.session, features[0])
+    # The session itself may have read it earlier, and has to be told if it has changed since.
+    refreshes.note_read(where.root, where.session, features[0], is_first=True)
     return events.remark(_dossier(where, features[0], event), "SubagentStart")
 
 

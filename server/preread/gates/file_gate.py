@@ -128,12 +128,15 @@ def _needs(
     """The verdict on a file that needs the dossier of `feature`."""
     roots = call.roots(root)
     complete = dossiers.is_complete(roots, feature)
-    if complete and not call.is_stale(feature, root):
+    news = call.news_of(feature, root) if complete else ""
+    if complete and not news:
         return PASS
     from preread.gates import messages
 
     if complete:
-        return call.remarked(messages.stale_file(name, feature), found, root)
+        is_stale = news == "stale"
+        text = messages.stale_file(name, feature) if is_stale else messages.refreshed(feature)
+        return call.remarked(text, found, root)
     why = messages.reason(feature, found, roots)
     if os.path.exists(path):
         from preread.gates import load_calls

@@ -101,6 +101,12 @@ def stale_agent(name: str, feature: str) -> str:
     return _stale(feature, name + " works from it, and what it cites or counts has changed.")
 
 
+def refreshed(feature: str) -> str:
+    """For a dossier of which a refresh has changed facts since the session read it."""
+    start = "What the dossier of " + feature + " says has changed since you read it, because the "
+    return start + "code has: before you rely on it, call " + call(feature) + "."
+
+
 def own_file(name: str, feature: str, removes: bool) -> str:
     """For a file that only people and Preread write; `feature` when it is part of a dossier."""
     if not feature:

@@ -15,6 +15,7 @@ from preread.gates import (
     messages,
     overlaps,
     paths,
+    refreshes,
     rules,
     sessions,
     turn_audit,
@@ -112,6 +113,7 @@ def _text(where: Workspace, again: list[str], facts: list[str]) -> str:
         room = (dossier_text.MAX_CONTEXT - len(text)) // (len(again) - number)
         if room > MIN_BRIEF and dossier_text.root_of(where, feature) is not None:
             text += "\nIn use in this session: " + dossier_text.brief(where, feature, room - 40)
+            refreshes.note_read(where.root, where.session, feature)
     if not where.has_dossier(PROJECT):
         text += _no_summary()
     elif PROJECT not in again:

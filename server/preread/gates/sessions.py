@@ -5,6 +5,7 @@ dispatched/<tool use>     an agent that was dispatched: its name and its feature
 agents/<agent id>         the agent that a dispatch became
 marks/<name>              something done only once, by the process that creates the file
 used/<feature>            a dossier in use; the file's time is that of the last use
+read/<feature>            a dossier as the session read it: see `refreshes`
 started/<tool use>        the folder that a command was started in
 """
 
@@ -155,6 +156,20 @@ def dossiers_in_use(root: str, session: object) -> list[str]:
         if isinstance(feature, str):
             found.append((state_files.modified(path), feature))
     return [feature for _, feature in sorted(found, reverse=True)]
+
+
+def write_read(root: str, session: object, feature: str, record: dict[str, str]) -> None:
+    """Remember what the session has read of a dossier."""
+    with state_files.WhereWritable():
+        folder = make_folder(root, session, "read")
+        name = state_files.safe_name("feature-" + feature)
+        state_files.write_texts(os.path.join(folder, name), record)
+
+
+def read_record(root: str, session: object, feature: str) -> dict[str, Any]:
+    """What the session has read of a dossier; empty if it has read nothing."""
+    name = state_files.safe_name("feature-" + feature)
+    return state_files.read_json(_place(root, session, "read", name))
 
 
 def last_use(root: str, session: object) -> float:

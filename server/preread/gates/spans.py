@@ -9,6 +9,8 @@ MAX_CITED = 10_000_000  # bytes of a file whose lines a source names
 # `path:12`, `path:12-20`; the path in angle brackets when it has a comma, a colon or white space.
 LINES = re.compile(r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9][0-9]{0,6})(?:-([1-9][0-9]{0,6}))?")
 DIGEST_LENGTH = 16  # hex digits
+# Lines within a text, perhaps with a path. (A possessive `*+` would need Python 3.11.)
+PLACE = re.compile(r"(?:<[^<>]+>|[^\s`,:<>()]*):\d+(?:-\d+)?")
 
 
 def decoded(data: bytes | None) -> str | None:
@@ -39,6 +41,11 @@ def digest(lines: list[str] | tuple[str, ...]) -> str:
 
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH]
+
+
+def without_places(text: str) -> str:
+    """A text without the lines that it names, and without their paths."""
+    return PLACE.sub(":", text)
 
 
 def is_relative(path: str) -> bool:

@@ -79,7 +79,11 @@ def read_bytes(path: str, size: int = MAX_BYTES) -> bytes | None:
 
 def read_json(path: str, size: int = MAX_BYTES) -> dict[str, Any]:
     """The JSON object in a file; an empty one when there is none that can be read."""
-    data = read_bytes(path, size)
+    return json_object(read_bytes(path, size))
+
+
+def json_object(data: bytes | None) -> dict[str, Any]:
+    """The JSON object in these bytes; an empty one if there is none."""
     try:
         value = events.parse(data.decode("utf-8")) if data else {}
     except (ValueError, RecursionError):

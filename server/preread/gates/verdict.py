@@ -85,12 +85,25 @@ class Call:
     def remarked(self, text: str, found: Rules, root: str) -> Verdict:
         return _remark(text, self.mode(found, root))
 
-    def is_stale(self, feature: str, root: str) -> bool:
-        """Whether the dossier that would be used was found to be stale."""
-        for each in self.roots(root):
-            if not dossiers.problem(each, feature):
-                return dossiers.is_stale(each, feature)
-        return False
+    def news_of(self, feature: str, root: str) -> str:
+        """`stale` if the dossier that would be used was found to be.
+
+        `refreshed`, once, if a refresh has changed its facts since the session read it and the
+        session has not been told.
+        """
+        session = self.event.get("session_id")
+        used = next((r for r in self.roots(root) if not dossiers.problem(r, feature)), None)
+        if used is None:
+            return ""
+        is_stale = dossiers.is_stale(used, feature)
+        if isinstance(session, str) and session:
+            from preread.gates import refreshes
+
+            if is_stale:
+                refreshes.told(used, session, feature)
+            elif refreshes.is_news(used, session, feature):
+                return "refreshed"
+        return "stale" if is_stale else ""
 
 
 def _remark(text: str, mode: EffectiveMode) -> Verdict:
