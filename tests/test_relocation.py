@@ -7,9 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from _files_project import git, repository, services, write
-from preread.dossier import markdown, relocation, source_tracking, sources
+from preread.dossier import drafted_fences, markdown, relocation, source_tracking, sources
 from preread.gates import freshness
 from preread.gates.spans import MAX_BYTES
+from preread.models import Manifest
 
 RATES = 'RATES = {"parcel": 4, "pallet": 90, "letter": 1}'
 SHOP = f"""\
@@ -79,6 +80,24 @@ def test_a_comma_before_a_closing_bracket_at_the_start_of_a_line_does_not_count(
     write(root, {"shop/one.py": f"x = (\n    1,\n{closing}\ny = 2,\nz\n"})
     assert cited(root, "shop/one.py:1-3")[2].digest == digest(f"x = (1{closing}")
     assert cited(root, "shop/one.py:4-5")[2].digest == digest("y = 2,z")
+
+
+@pytest.mark.parametrize(
+    ("cited_lines", "symbol"),
+    [("3-6", "clock"), ("2-6", "clock"), ("3-8", ""), ("1-6", "")],
+)
+def test_a_decorator_belongs_to_its_definition(root, cited_lines, symbol):
+    text = "import pytest\n# no waits\n@pytest.fixture\ndef clock():\n    x = 1\n    return x\n\ny = 2\n"
+    write(root, {"shop/one.py": text})
+    assert cited(root, f"shop/one.py:{cited_lines}")[2].symbol == symbol
+
+
+def test_a_decorated_definition_is_found_in_another_file(root):
+    body = "@cached\ndef clock():\n    return 1\n"
+    write(root, {"shop/one.py": f"import time\n\n\n{body}\nx = 2\n"})
+    record = cited(root, "shop/one.py:4-6")
+    write(root, {"shop/one.py": "import time\n\nx = 2\n", "shop/two.py": f"y = 1\n\n\n{body}"})
+    assert relocated(root, record) == "shop/two.py:4-6"
 
 
 def relocated(root, record):
@@ -549,7 +568,7 @@ def test_after_random_edits_sources_are_right_or_lost(tmp_path):
     assert missed <= 0.08 * right
 
 
-def test_a_draft_follows_its_sources():
+def test_a_draft_follows_its_sources(root):
     text = (
         "# Codebase: cart\n\n## shop/cart.py\n- `total` :10-13 adds up, `weight` :15 does not\n\n"
         "## Elsewhere\n- `LIMIT` shop/cart.py:3 and `x` other.py:1 differ (shop/cart.py:3)\n"
@@ -561,7 +580,9 @@ def test_a_draft_follows_its_sources():
         "shop/cart.py:15": "shop/scales.py:2",
         "shop/cart.py:3": "shop/limits.py:1",
     }
-    now, lost = source_tracking.updated_draft(draft, source_tracking.SourceChanges(moved))
+    code = drafted_fences.Follower(services(root).tree, Manifest(feature="cart"))
+    changes = source_tracking.SourceChanges(moved)
+    now, lost = source_tracking.updated_draft(draft, changes, code)
     assert not lost
     after = markdown.render(now)
     assert "- `total` :20-23 adds up, `weight` shop/scales.py:2 does not" in after

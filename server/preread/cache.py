@@ -12,7 +12,6 @@ from preread.dossier import (
     build_records,
     fact_text,
     markdown,
-    peoples_fences,
     published,
     sources,
     wrong_marks,
@@ -225,7 +224,7 @@ def _new_fences(found: Published, manifest: Manifest, name: str) -> Iterator[str
     for section in markdown.parse(name, manifest.feature, found.texts[name])[0].sections:
         for fence in section.fences:
             is_built = published.is_built_fence(manifest, name, section, fence)
-            is_known = peoples_fences.key(name, section, fence) in manifest.peoples_fences
+            is_known = fact_text.fence_key(name, section, fence) in manifest.peoples_fences
             if not is_built and not is_known:
                 yield f"a person added code to {name}: {section.heading}"
 

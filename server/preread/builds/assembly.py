@@ -11,12 +11,23 @@ from preread.builds import fences
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
 from preread.check.budget import DRAFTED, PUBLISHED
-from preread.dossier import fact_text, hand_edits, markdown, published, sources
+from preread.dossier import drafted_fences, fact_text, hand_edits, markdown, published, sources
 from preread.dossier.committed import Committed
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.layout import FILES, REQUIRED
-from preread.models import Checked, Draft, Evidence, Fact, Fault, Fence, Outcome, Problem, SpanMark
+from preread.models import (
+    Checked,
+    Draft,
+    Evidence,
+    Fact,
+    Fault,
+    Fence,
+    LostFact,
+    Outcome,
+    Problem,
+    SpanMark,
+)
 from preread.services import Services
 
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
@@ -46,6 +57,8 @@ class Assembled:
     by_hand: tuple[str, ...]  # files that a person edited
     fences: tuple[str, ...]  # ids of the fences that builds wrote
     cited_by_fences: tuple[str, ...]  # these fences with their sources, as in the manifest
+    cut_lines: dict[str, tuple[int, ...]]  # as in the manifest
+    lost_fences: tuple[LostFact, ...]  # those of kept drafts that do not check out
     peoples_fences: dict[str, bool]  # as in the manifest
     renumbered: tuple[str, ...]  # edits of people that a build undid
     removed_fences: tuple[Problem, ...]  # why others of people are left out
@@ -99,6 +112,7 @@ def assemble(
     built = list(_of_builds(plan, texts, checked))
     own_facts = tuple(fact_text.fact_id(name, fact.text) for name, fact in built)
     written = {draft.name for draft in checked.drafts if draft.facts}
+    kept = {draft.name for draft in plan.kept}
     return Assembled(
         checked=checked,
         texts=texts,
@@ -116,6 +130,12 @@ def assemble(
         by_hand=tuple(name for name in theirs.texts if name in texts),
         fences=tuple(sorted(fences.ids_of(checked.drafts) - theirs.ids)),
         cited_by_fences=tuple(sorted({*fences.keys(checked.drafts)})),
+        cut_lines=drafted_fences.cut_lines(
+            services.tree, (one for one in checked.drafts if one.name in chosen)
+        ),
+        lost_fences=tuple(
+            fences.dropped((one for one in drafts if one.name in kept), checked.drafts)
+        ),
         peoples_fences=theirs.valid,
         renumbered=people.renumbered,
         removed_fences=theirs.removed,
@@ -302,6 +322,12 @@ def _marks(
         if draft.name in chosen or fact_text.fact_id(draft.name, fact.text) not in own
         for source in (*fact.sources, section.source)
         if source in checked.spans
+    }
+    cited |= {
+        section.source
+        for draft in checked.drafts
+        for section in draft.sections
+        if draft.name in chosen and section.fences
     }
     refs = {
         source: ref

@@ -6,7 +6,7 @@ from functools import partial
 from preread import cache
 from preread.builders import DRAFTED, DRAFTING_ORDER
 from preread.builds.build_key import build_key
-from preread.dossier import markdown, published, source_tracking
+from preread.dossier import drafted_fences, markdown, published, source_tracking
 from preread.dossier.published import Published
 from preread.dossier.source_tracking import SourceChanges
 from preread.models import Draft, Evidence, Fact, Fence, How, LostFact, Manifest, Request, Section
@@ -29,7 +29,7 @@ class Plan:
     how: How = "built"
     # Where the published dossier's sources are now; people's facts follow them.
     source_changes: SourceChanges = field(default_factory=SourceChanges)
-    # The model's facts that lost their sources: now, and since it drafted their file.
+    # The model's facts and fences that lost their sources: now, and since it drafted their file.
     lost: tuple[LostFact, ...] = ()
     lost_before: tuple[LostFact, ...] = ()
 
@@ -44,7 +44,7 @@ def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
     if found is None or manifest is None:
         return Plan(request, _in_order(request.extend or to_draft))
     changes = source_tracking.follow(services, manifest)
-    earlier = _earlier_drafts(request, found, manifest, changes)
+    earlier = _earlier_drafts(services, request, found, manifest, changes)
     extend = request.extend
     if earlier and not extend:
         extend = _files_of_deeper_level(services, request, manifest)
@@ -75,16 +75,17 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
     if manifest is None:
         raise ValueError("only a dossier with a manifest can be refreshed")
     changes = source_tracking.follow(services, manifest)
+    code = drafted_fences.Follower(services.tree, manifest)
     kept: list[Draft] = []
     lost: list[LostFact] = []
     drafted = _drafted(found, manifest)
     before = tuple(one for one in manifest.lost if one.file in drafted)
     facts = len(before)
     for draft in drafted.values():
-        now, lost_now = source_tracking.updated_draft(draft, changes)
+        now, lost_now = source_tracking.updated_draft(draft, changes, code)
         kept.append(now)
         lost += lost_now
-        facts += len(draft.facts)
+        facts += sum(len(section.items) for section in draft.sections)
     again = {one.file for one in (*before, *lost)} if lost else set()
     is_cut = services.tree.cut != manifest.cut  # what is not checked out is not gone for good
     if is_cut or len(before) + len(lost) <= services.settings.rebuild_after * facts:
@@ -104,13 +105,19 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
 
 
 def _earlier_drafts(
-    request: Request, found: Published, manifest: Manifest, changes: SourceChanges
+    services: Services,
+    request: Request,
+    found: Published,
+    manifest: Manifest,
+    changes: SourceChanges,
 ) -> dict[str, Draft]:
     """What is still valid of the files that a model drafted for the same ticket and scope."""
     if (request.ticket, request.scope) != (manifest.ticket, manifest.scope):
         return {}
+    code = drafted_fences.Follower(services.tree, manifest)
     drafted = _drafted(found, manifest).items()
-    return {name: source_tracking.updated_draft(draft, changes)[0] for name, draft in drafted}
+    update = source_tracking.updated_draft
+    return {name: update(draft, changes, code)[0] for name, draft in drafted}
 
 
 def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:

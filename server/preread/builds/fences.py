@@ -16,12 +16,13 @@ from preread.dossier import (
     merged_sides,
     peoples_fences,
     published,
+    source_tracking,
     sources,
 )
 from preread.dossier.peoples_fences import Follower
 from preread.dossier.relocation import Relocator
 from preread.infra.secrets import Credentials
-from preread.models import Draft, Fact, Fence, Manifest, Problem, Section, SpanMark
+from preread.models import Draft, Fact, Fence, LostFact, Manifest, Problem, Section, SpanMark
 from preread.services import Services
 
 LINES = re.compile(r":\d+(?:-\d+)?")
@@ -137,7 +138,7 @@ def _ids(plan: Plan, manifest: Manifest, drafts: list[Draft]) -> Iterator[str]:
     published_drafts = [markdown.parse(name, manifest.feature, text)[0] for name, text in texts]
     for draft, section, fence in _all(published_drafts):
         id_ = fact_text.fence_id(draft.name, fence.lines)
-        key = peoples_fences.key(draft.name, section, fence)
+        key = fact_text.fence_key(draft.name, section, fence)
         if id_ in (new_ids if manifest.fences is None else manifest.fences):
             is_built = (
                 manifest.fences is None
@@ -153,7 +154,15 @@ def _ids(plan: Plan, manifest: Manifest, drafts: list[Draft]) -> Iterator[str]:
 
 def keys(drafts: Iterable[Draft]) -> Iterator[str]:
     """The keys of all fences of these drafts."""
-    return (peoples_fences.key(one.name, section, fence) for one, section, fence in _all(drafts))
+    return (fact_text.fence_key(one.name, section, fence) for one, section, fence in _all(drafts))
+
+
+def dropped(before: Iterable[Draft], after: Iterable[Draft]) -> Iterator[LostFact]:
+    """The fences that only the drafts before a check have."""
+    left = ids_of(after)
+    for draft, section, fence in _all(before):
+        if fact_text.fence_id(draft.name, fence.lines) not in left:
+            yield source_tracking.lost_fence(draft.name, section, is_changed=True)
 
 
 def _all(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fence]]:

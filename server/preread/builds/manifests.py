@@ -47,6 +47,7 @@ def make_manifest(
         cited=made.cited,
         fences=made.fences,
         cited_by_fences=made.cited_by_fences,
+        cut_lines=made.cut_lines,
         peoples_fences=made.peoples_fences,
         headings=made.headings,
         wordings=_wordings(plan, made),
@@ -72,17 +73,18 @@ def _unverified(made: Assembled) -> Iterator[str]:
 
 
 def dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
-    """Facts that the refresh kept but the check dropped: their lines exist, without the quotes."""
+    """What the refresh kept but the check dropped: the lines exist, without what is quoted."""
     if plan.how != "refreshed":
         return ()
     checked = made.checked
     valid = {(one.file, one.fact.text) for one in (*checked.verdicts, *checked.over_budget)}
-    return tuple(
+    facts = (
         LostFact(file=draft.name, text=fact.text, is_changed=True)
         for draft in plan.kept
         for fact in draft.facts
         if (draft.name, fact.text) not in valid
     )
+    return (*facts, *made.lost_fences)
 
 
 def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:

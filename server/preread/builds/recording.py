@@ -1,7 +1,7 @@
 """The record of a build: its counts, what it took, what it dropped, what refreshes changed."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 from preread.dossier import fact_history, fact_text, markdown
@@ -48,19 +48,19 @@ def record_of(
 
 
 def refresh_result(
-    before: Published, after: Published | None, lost: Iterable[LostFact]
+    before: Published, after: Published | None, lost: Sequence[LostFact]
 ) -> Refresh | None:
     """What a refresh changed, by facts; None if the dossier says the same as before.
 
-    `lost`: the model's facts that lost their sources; they are the first in the lists.
+    `lost`: the model's facts and fences that lost their sources; they are the first in the lists.
     """
     if after is None or _shown(before) == _shown(after):
         return None
     feature = after.manifest.feature if after.manifest is not None else ""
     changes = compare(*(fact_history.facts_in(one.texts, feature) for one in (before, after)))
     of_model = {_key(one): one.is_changed for one in lost}
-    changed: list[Known] = []
-    gone: list[Known] = []
+    changed: list[Known | LostFact] = [one for one in lost if one.is_fence and one.is_changed]
+    gone: list[Known | LostFact] = [one for one in lost if one.is_fence and not one.is_changed]
     for kind, was in ((one.kind, one.was) for one in changes):
         if was is not None and kind != "moved":
             is_changed = kind == "changed" or of_model.get(_key(was), False)
@@ -105,7 +105,7 @@ def _key(one: LostFact | Known) -> tuple[str, str]:
     return one.file, fact_text.without_places(one.text)
 
 
-def _named(facts: Sequence[Known]) -> tuple[str, ...]:
+def _named(facts: Sequence[Known | LostFact]) -> tuple[str, ...]:
     return tuple(f"{one.file}: {one.text[:MAX_SHOWN]}" for one in facts[:MAX_LISTED])
 
 

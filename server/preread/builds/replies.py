@@ -69,15 +69,17 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
 
 
 def refreshed(reply: LoadReply, lost: Sequence[LostFact], found: Refresh | None) -> LoadReply:
-    """The reply to a refresh, with the model's dropped facts; `cached` if nothing changed."""
+    """The reply to a refresh, with what the model's files lost; `cached` if nothing changed."""
     if found is None:
         return reply.model_copy(update={"state": "cached"})
     warnings = [*reply.warnings]
     if lost:
         shown = "; ".join(f"{one.file}: {one.text[:MAX_SHOWN]}" for one in lost[:MAX_LOST])
-        facts = "1 fact is" if len(lost) == 1 else f"{len(lost)} facts are"
-        cites = "it cites" if len(lost) == 1 else "they cite"
-        warnings.append(f"{facts} gone, because what {cites} changed: {shown}")
+        fences = sum(one.is_fence for one in lost)
+        numbers = ((len(lost) - fences, "fact"), (fences, "code block"))
+        what = " and ".join(counted(number, noun) for number, noun in numbers if number)
+        are, cites = ("is", "it cites") if len(lost) == 1 else ("are", "they cite")
+        warnings.append(f"{what} {are} gone, because what {cites} changed: {shown}")
     return reply.model_copy(update={"warnings": tuple(warnings), "refresh": found})
 
 

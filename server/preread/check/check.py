@@ -8,13 +8,13 @@ from preread.check.checker import Checker
 from preread.check.lookups import Answers, Lookups
 from preread.check.replacements import without_corrected, without_replaced
 from preread.check.screening import Screening
-from preread.dossier import anchors, fact_text, markdown, published, source_tracking
+from preread.dossier import anchors, fact_text, markdown, published, source_tracking, sources
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Span
 from preread.gates.feature_names import is_feature
 from preread.infra.secrets import Credentials
 from preread.layout import REQUIRED
-from preread.models import Checked, Draft, Manifest, Problem, Verdict
+from preread.models import Checked, Draft, Manifest, Problem, Section, Verdict
 from preread.services import Services
 from preread.settings import Level
 
@@ -87,12 +87,18 @@ def check(
 def _digests(
     lookups: Lookups, drafts: Iterable[Draft], verdicts: Iterable[Verdict]
 ) -> dict[str, str]:
-    """The digest of each source's span that a verified fact or a fence cites."""
+    """The digest of each source's span that a verified fact, a fence or a heading cites."""
     verified = [verdict for verdict in verdicts if verdict.state != "unverified"]
     cited = {source for verdict in verified for source in verdict.fact.sources}
-    cited |= {section.source for draft in drafts for section in draft.sections if section.fences}
+    sections = [section for draft in drafts for section in draft.sections]
+    cited |= {one.source for one in sections if one.fences or _cites_lines(one)}
     spans = {source: lookups.span(source) for source in sorted(cited) if source}
     return {source: span.digest for source, span in spans.items() if isinstance(span, Span)}
+
+
+def _cites_lines(section: Section) -> bool:
+    ref = sources.parse(section.source) if section.source else None
+    return ref is not None and ref.kind == "lines"
 
 
 def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> Checked:

@@ -60,7 +60,7 @@ class CompactFile:
     def places_before_comments(self, marked: SpanMark) -> Iterator[Place]:
         """The runs in the same symbol with the marked text, before comments that are not in it."""
         count = marked.lines
-        starts = {number - 1 - before for number in self._code for before in range(count)}
+        starts = {number - 1 - before for number in self.code for before in range(count)}
         for start in sorted(start for start in starts if 0 <= start <= len(self.lines) - count):
             if self._is_marked_before_comments(start, marked):
                 mark = self.mark(start + 1, start + count)
@@ -70,19 +70,19 @@ class CompactFile:
     def _is_marked_before_comments(self, start: int, marked: SpanMark) -> bool:
         """Whether lines from `start` (0-based) are the marked ones, with comments at some ends."""
         numbers = range(start, start + marked.lines)
-        commented = [at for at in numbers if at + 1 in self._code][:MAX_COMMENTS]
+        commented = [at for at in numbers if at + 1 in self.code][:MAX_COMMENTS]
         excess = self.offsets[start + marked.lines] - self.offsets[start] - marked.size
         for chosen in _subsets(commented) if excess > 0 else ():
-            comments = sum(len(self.lines[at]) - len(self._code[at + 1]) for at in chosen)
+            comments = sum(len(self.lines[at]) - len(self.code[at + 1]) for at in chosen)
             if not comments <= excess <= comments + marked.lines:  # at most a comma in each line
                 continue
-            lines = [self._code[at + 1] if at in chosen else self.lines[at] for at in numbers]
+            lines = [self.code[at + 1] if at in chosen else self.lines[at] for at in numbers]
             if _digest(_without_added_commas(lines)) == marked.digest:
                 return True
         return False
 
     @cached_property
-    def _code(self) -> dict[int, str]:
+    def code(self) -> dict[int, str]:
         """Number of each line with a comment at its end -> the code before it."""
         from preread import syntax
 
@@ -237,7 +237,7 @@ class CompactFile:
     def symbol(self, start: int, end: int) -> str:
         """The path of the innermost symbol or test around the lines, such as `Cart.add`.
 
-        A comment outside of all symbols belongs to the definition that follows it.
+        Comments and decorators outside of all symbols belong to the definition that follows them.
         """
         outline = self.tree.outline(self.path)
         definitions = [(one.start, -one.end, one.container, one.name) for one in outline.symbols]
@@ -246,10 +246,10 @@ class CompactFile:
         around = [one for one in both if one[0] <= start and end <= -one[1]]
         if around:
             return symbol_path(*max(around)[2:])
-        below = min((one for one in both if one[0] > end), default=None)
+        below = min((one for one in both if one[0] > start), default=None)
         if below is None or not self._is_comment(start, below[0]):
             return ""
-        return symbol_path(*below[2:])
+        return symbol_path(*below[2:]) if end < below[0] or end <= -below[1] else ""
 
     def definition(self, symbol: str) -> tuple[int, int] | None:
         """The lines of the only definition or test with this path."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from preread.dossier import sources
 from preread.gates import spans
-from preread.models import Fact
+from preread.models import Fact, Fence, Section
 
 FactKey = tuple[str, frozenset[str]]  # a fact's id and its sources
 PLACE = spans.PLACE
@@ -46,6 +46,11 @@ def with_sources(fact: Fact) -> str:
 def fence_id(file: str, lines: Iterable[str]) -> str:
     """The id of a fence: 8 hex digits, from its file and text only."""
     return fact_id(file, "\n".join(("```", *lines)))
+
+
+def fence_key(file: str, section: Section, fence: Fence) -> str:
+    """The key of a fence in a manifest: its id and its source."""
+    return f"{fence_id(file, fence.lines)} {section.source}"
 
 
 def heading_id(file: str, heading: str) -> str:

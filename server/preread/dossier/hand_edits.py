@@ -24,6 +24,7 @@ def render_into(old: str, draft: Draft, keep: Container[str] = ()) -> str:
     for number in _dropped_fences(before, draft, keep):
         lines[number] = []
     _move_headings(before, draft, pairs, lines)
+    _move_sources(before, draft, pairs, lines)
     added = _add_items(before, draft, pairs, lines)
     _drop_empty_sections(before, lines, keep)
     if added:
@@ -189,6 +190,21 @@ def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines
             lines[section.line] = [f"## {of_facts[0].heading}"]
         elif of_facts[0].source and not section.source:
             lines[section.line].append(f"Source: {of_facts[0].source}")
+
+
+def _move_sources(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
+    """Update the `Source:` lines of sections without code: it takes along the line above it."""
+    now = {id(fact): section for _, section, fact in markdown.all_facts([draft])}
+    for section in before.sections:
+        of_facts = [now[id(pairs[fact.line])] for fact in section.facts if fact.line in pairs]
+        if not of_facts or any(lines[fence.line] for fence in section.fences):
+            continue
+        heading, source = of_facts[0].heading, of_facts[0].source
+        if (heading, source) == (section.heading, section.source) or heading != section.heading:
+            continue
+        for number in range(section.line + 1, min(item.line for item in section.items)):
+            if any(line.startswith("Source:") for line in lines[number]):
+                lines[number] = [f"Source: {source}"] if source else []
 
 
 def _home_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> Section | None:

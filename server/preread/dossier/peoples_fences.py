@@ -18,11 +18,6 @@ class Followed(NamedTuple):
     sought: dict[str, SpanMark]  # what was at the lines that were not found, by key of the fence
 
 
-def key(name: str, section: Section, fence: Fence) -> str:
-    """The key of a person's fence in a manifest: its id and its source."""
-    return f"{fact_text.fence_id(name, fence.lines)} {section.source}"
-
-
 def ids_of(keys: Iterable[str]) -> set[str]:
     """The ids of the fences with these keys."""
     return {one.partition(" ")[0] for one in keys}
@@ -61,7 +56,7 @@ class Follower:
             ref = sources.parse(section.source) if section.source else None
             if ref is None or not sources.ROWS[ref.kind].local:
                 continue
-            keys = [key(name, section, fence) for fence in fences]
+            keys = [fact_text.fence_key(name, section, fence) for fence in fences]
             marks = self._marks(section.source, keys)
             now = self._by_commits(name, section.source, fences, keys)
             now = now or self._now(section.source, fences, keys, marks)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from preread.dossier import basenames, fact_text, lost_paths, peoples_fences
+from preread.dossier import basenames, fact_text, lost_paths
 from preread.gates.feature_names import is_feature
 from preread.infra import merged_json
 from preread.infra.reading import ABSENT, names_in, plain_bytes, read_errors
@@ -145,7 +145,7 @@ def is_built_fence(manifest: Manifest, file: str, section: Section, fence: Fence
     if fact_text.fence_id(file, fence.lines) not in (manifest.fences or ()):
         return False
     is_known = bool(manifest.cited_by_fences) and manifest.files.get(file) != ""
-    return not is_known or peoples_fences.key(file, section, fence) in manifest.cited_by_fences
+    return not is_known or fact_text.fence_key(file, section, fence) in manifest.cited_by_fences
 
 
 def staged(layout: Layout, feature: str) -> list[Path]:

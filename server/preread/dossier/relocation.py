@@ -80,6 +80,25 @@ class Relocator:
         found = [n for n in starts if lines[n - 1 : n - 1 + len(wanted)] == wanted]
         return _only(replace(ref, end=ref.start + len(wanted) - 1), path, found)
 
+    def rows(self, ref: Ref, *, comments: bool = True) -> list[str]:
+        """The lines of a source without white space, also without comments at their ends; none if
+        it cannot be looked up.
+        """
+        try:
+            lines = sources.resolve(ref, self.tree).lines
+        except SourceError:
+            return []
+        rows = ["".join(line.split()) for line in lines]
+        if comments or ref.kind not in {"lines", "path"}:
+            return rows
+        code = self._text(ref.path).code
+        return [code.get(number, row) for number, row in enumerate(rows, ref.start or 1)]
+
+    def is_in_symbol_of(self, ref: Ref, marked: SpanMark) -> bool:
+        """Whether lines are in the marked ones' definition or, outside of any, distinctive."""
+        here = self._text(ref.path).mark(ref.start, ref.end)
+        return here.symbol == marked.symbol and (bool(here.symbol) or here.size >= DISTINCTIVE)
+
     def has(self, source: str, quotes: Sequence[str]) -> bool:
         """Whether the lines that a source cites contain all quotes."""
         ref = sources.parse(source) if source else None

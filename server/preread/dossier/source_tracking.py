@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from preread.dossier import anchors, cited_commits, fact_text, sources
+from preread.dossier.drafted_fences import Follower
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref, SourceError
-from preread.models import Draft, Fact, Fence, LostFact, Manifest, SpanMark
+from preread.models import Draft, Fact, Fence, LostFact, Manifest, Section, SpanMark
 from preread.services import Services
 
 HISTORY = frozenset({"commit", "run", "said"})  # kinds of sources that say nothing of the present
@@ -118,8 +119,10 @@ def _state(services: Services, ref: Ref, digest: str) -> str:
     return "" if now == digest or ref.kind == "commit" else "changed"  # a commit never changes
 
 
-def updated_draft(draft: Draft, found: SourceChanges) -> tuple[Draft, tuple[LostFact, ...]]:
-    """The draft with updated sources, and the facts that lost theirs.
+def updated_draft(
+    draft: Draft, found: SourceChanges, code: Follower
+) -> tuple[Draft, tuple[LostFact, ...]]:
+    """The draft with updated sources, and the facts and fences that lost theirs.
 
     A fact that loses one of its sources is lost, unless that was only a whole file which has other
     text now, or a commit or run. A fact with quotes keeps a changed source that is a whole ticket
@@ -129,19 +132,41 @@ def updated_draft(draft: Draft, found: SourceChanges) -> tuple[Draft, tuple[Lost
     sections = []
     for section in draft.sections:
         items: list[Fact | Fence] = []
+        now = code.follow(draft.name, section, found.moved, found.lost)
+        base = now.source or _path_of_rest(section, found)
         for item in section.items:
-            if isinstance(item, Fence):
+            if isinstance(item, Fence) and item in now.fences:
                 items.append(item)
+            elif isinstance(item, Fence):
+                is_changed = section.source not in found.gone
+                lost.append(lost_fence(draft.name, section, is_changed=is_changed))
             elif has_lost_its_sources(item, section.source, found):
                 is_changed = not found.gone.issuperset(item.sources)
                 lost.append(LostFact(file=draft.name, text=item.text, is_changed=is_changed))
             else:
                 remaining = tuple(one for one in item.sources if not is_lost(one, item, found))
-                items.append(updated_fact(replace(item, sources=remaining), section.source, found))
-        source = found.moved.get(section.source, section.source)
-        heading = source if section.source == section.heading else section.heading
-        sections.append(replace(section, heading=heading, source=source, items=tuple(items)))
+                left = replace(item, sources=remaining)
+                items.append(updated_fact(left, section.source, found, base))
+        is_path = section.source == section.heading
+        heading = base if is_path and base else section.heading
+        sections.append(replace(section, heading=heading, source=base, items=tuple(items)))
     return replace(draft, sections=tuple(one for one in sections if one.items)), tuple(lost)
+
+
+def _path_of_rest(section: Section, found: SourceChanges) -> str:
+    """The file of a section's lost source, if facts that are left cite it; else empty."""
+    ref = sources.parse(section.source) if section.source else None
+    if ref is None or not ref.path:
+        return ""
+    left = (one for fact in section.facts for one in fact.sources if one not in found.lost)
+    paths = {_path(found.moved.get(one, one)) for one in left}
+    return str(Ref("path", ref.path)) if ref.path in paths else ""
+
+
+def lost_fence(name: str, section: Section, *, is_changed: bool) -> LostFact:
+    """A section's fence that has lost its source."""
+    text = f'the code below "{section.heading}" ({section.source})'
+    return LostFact(file=name, text=text, is_changed=is_changed, is_fence=True)
 
 
 def has_lost_its_sources(fact: Fact, base: str, found: SourceChanges) -> bool:
@@ -165,9 +190,10 @@ def is_lost(source: str, fact: Fact, found: SourceChanges) -> bool:
     return source in found.changed and not (whole and fact_text.quotes(fact.text))
 
 
-def updated_fact(fact: Fact, base: str, found: SourceChanges) -> Fact:
-    """The fact with updated sources; `base` is its section's source."""
-    moved, new_base = found.moved, found.moved.get(base, base)
+def updated_fact(fact: Fact, base: str, found: SourceChanges, new_base: str | None = None) -> Fact:
+    """The fact with updated sources; `base` is its section's source, and was before that."""
+    moved = found.moved
+    new_base = moved.get(base, base) if new_base is None else new_base
     parts, end = [], 0
     path = _path(new_base)  # what an anchor without a path refers to in the new text
     for match, anchor in zip(

@@ -37,13 +37,14 @@ class SpanMark(Model):
 
 
 class LostFact(Model):
-    """A model's fact that has lost its sources."""
+    """A model's fact, or a code block of it, that has lost its sources."""
 
     file: str
-    text: str
+    text: str = Field(description="Of a code block its heading and source.")
     is_changed: bool = Field(
         description="True if what it was about still exists, with other content; false if gone."
     )
+    is_fence: bool = Field(False, description="Whether it is a code block.")
 
 
 class Manifest(Model):
@@ -89,6 +90,11 @@ class Manifest(Model):
     )
     cited_by_fences: tuple[str, ...] = Field(
         (), description="These fences, by id and source: a person corrected other sources."
+    )
+    cut_lines: dict[str, tuple[int, ...]] = Field(
+        default_factory=dict,
+        description="Of fences that a model quoted, by id and source: the numbers of the lines "
+        "that are only a part of a line of the source.",
     )
     peoples_fences: dict[str, bool] = Field(
         default_factory=dict,

@@ -31,14 +31,18 @@ class Stats(Model):
 
 
 class Refresh(Model):
-    """What a refresh changed, by facts. Counts are of all of them; the lists are cut."""
+    """What a refresh changed, by facts, and code blocks that a model's files lost.
+
+    Counts are of all of them; the lists are cut.
+    """
 
     moved: int = Field(description="Facts that are the same in another place.")
     changed: tuple[str, ...] = Field(
         (),
-        description="Facts with other words now, and a model's whose lines changed; as they were.",
+        description="Facts with other words now, and a model's facts and code blocks whose lines "
+        "changed; as they were.",
     )
-    gone: tuple[str, ...] = Field((), description="Other facts that the dossier no longer has.")
+    gone: tuple[str, ...] = Field((), description="Others that the dossier no longer has.")
     changed_count: int = 0
     gone_count: int = 0
     added: int = 0

@@ -1,0 +1,117 @@
+"""Code that a model quotes in a draft: with the `Source:` line above it, it follows the code."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from preread.dossier import fact_text, sources
+from preread.dossier.relocation import Relocator
+from preread.dossier.sources import Ref
+from preread.models import Draft, Fence, Manifest, Section
+from preread.project.tree import Tree
+
+
+class Followed(NamedTuple):
+    """Where a section's source is now, empty if it is gone, and the fences that it still has."""
+
+    source: str
+    fences: tuple[Fence, ...]
+
+
+class Follower:
+    """Follows the sources of the sections that a model drafted."""
+
+    def __init__(self, tree: Tree, manifest: Manifest) -> None:
+        self._relocator, self._manifest = Relocator(tree), manifest
+
+    def follow(
+        self, name: str, section: Section, moved: Mapping[str, str], lost: Collection[str]
+    ) -> Followed:
+        """Follow a section of a file; `moved` and `lost` say what is known of all sources."""
+        source, ref = section.source, sources.parse(section.source) if section.source else None
+        if ref is None or source in moved:
+            return Followed(moved.get(source, source), section.fences)
+        if source in lost:
+            return self._in_changed(name, section, ref)
+        if ref.kind == "path" and not section.fences:  # no digest is known of it
+            return Followed(self._relocator.path_now(ref.path) or source, ())
+        return Followed(source, section.fences)
+
+    def _in_changed(self, name: str, section: Section, ref: Ref) -> Followed:
+        """Follow a section whose source says something else: into the place with most fences.
+
+        Without any fence, what is in place of the cited lines is what the section is about.
+        """
+        if ref.kind != "lines":
+            left = self._shown(name, section, ref)
+            return Followed(section.source if self._relocator.exists(ref) else "", left)
+        mark = self._manifest.marks.get(section.source)
+        if mark is None:
+            return Followed("", ())
+        places = [self._relocator.in_place_of(ref, mark)]
+        if len(section.fences) == 1:
+            narrowed = self._relocator.quoted_lines(ref, section.fences[0].lines)
+            places += (
+                [narrowed] if narrowed and self._relocator.is_in_symbol_of(narrowed, mark) else []
+            )
+        found = [(one, self._shown(name, section, one)) for one in places if one is not None]
+        best = max(found, key=lambda one: len(one[1]), default=None)
+        return Followed(str(best[0]), best[1]) if best is not None else Followed("", ())
+
+    def _shown(self, name: str, section: Section, ref: Ref) -> tuple[Fence, ...]:
+        """The fences of a section of which every line is a line of this source, in this order.
+
+        A line that was only a part of a line when it was published may still be that.
+        """
+        cut = self._manifest.cut_lines
+        known = (
+            (one, cut.get(fact_text.fence_key(name, section, one), ())) for one in section.fences
+        )
+        return tuple(one for one, parts in known if self._shows(ref, one, parts))
+
+    def _shows(self, ref: Ref, fence: Fence, parts: Collection[int]) -> bool:
+        whole = self._relocator.rows(ref)
+        wanted = [(line, number in parts) for number, line in _filled(fence)]
+        if _has_in_order([{row} for row in whole], wanted):
+            return True
+        code = self._relocator.rows(ref, comments=False)
+        return _has_in_order([{*both} for both in zip(whole, code, strict=True)], wanted)
+
+
+def cut_lines(tree: Tree, drafts: Iterable[Draft]) -> dict[str, tuple[int, ...]]:
+    """Keys of fences -> the numbers of their lines that are only a part of a line of the source."""
+    relocator, found = Relocator(tree), {}
+    for draft in drafts:
+        for section in draft.sections:
+            ref = sources.parse(section.source) if section.source else None
+            for fence in section.fences:
+                if ref is not None and (numbers := tuple(_cut(relocator, ref, fence))):
+                    found[fact_text.fence_key(draft.name, section, fence)] = numbers
+    return found
+
+
+def _cut(relocator: Relocator, ref: Ref, fence: Fence) -> Iterator[int]:
+    whole = {*relocator.rows(ref)}
+    left = [(number, line) for number, line in _filled(fence) if line not in whole]
+    code = {*relocator.rows(ref, comments=False)} if left else whole
+    return (number for number, line in left if line not in code)
+
+
+def _filled(fence: Fence) -> Iterator[tuple[int, str]]:
+    """The lines of a fence that are not blank, without white space, each with its number."""
+    rows = (("".join(line.split())) for line in fence.lines)
+    return ((number, row) for number, row in enumerate(rows, 1) if row)
+
+
+def _has_in_order(rows: Iterable[Collection[str]], wanted: Iterable[tuple[str, bool]]) -> bool:
+    """Whether the rows, each in one or more readings, have these lines one after the other.
+
+    Each line comes with whether it may be a part of a row.
+    """
+    left = iter(rows)
+    return all(any(_is_row(row, line, is_part) for row in left) for line, is_part in wanted)
+
+
+def _is_row(readings: Collection[str], line: str, is_part: bool) -> bool:
+    if not is_part:
+        return line in readings
+    return any(next(fact_text.places(line, one), None) is not None for one in readings)
