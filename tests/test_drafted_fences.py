@@ -93,7 +93,7 @@ def test_code_stays_while_only_lines_change_that_it_does_not_show(clocked, befor
 )
 def test_code_of_which_a_line_changed_is_dropped_counted_and_named(clocked, before, after):
     warnings = clocked.refreshed(CLOCKED.replace(before, after, 1))
-    assert f"1 code block is gone, because the cited lines changed: {LOST}" in warnings
+    assert f"1 code block is gone, because what it cites changed: {LOST}" in warnings
     assert LOST in clocked.reply["refresh"]["changed"]
     assert clocked.reply["refresh"]["changed_count"] == 1
     assert clocked.section[1] == ("",)

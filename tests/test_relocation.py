@@ -447,6 +447,31 @@ class Line(NamedTuple):
 BODY = ["return None", "self.count += 1", "if self.open:", "raise ValueError(name)", ""]
 
 
+CAPS = "def test_caps():\n    assert cap(9) == 6\n"
+MORE_TESTS = "def test_more():\n    assert cap(1) == 1\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "moved", "gone"),
+    [
+        ({"a": MORE_TESTS, "b": f"import x\n\n\n{CAPS}"}, "tests/test_b.py::test_caps", False),
+        ({"a": MORE_TESTS, "b": CAPS, "c": CAPS}, None, True),
+        ({"a": MORE_TESTS, "b": CAPS.replace("9", "8")}, None, True),
+        ({"a": MORE_TESTS + CAPS.replace("9", "8"), "b": CAPS}, None, False),
+        ({"a": f"{CAPS}\n\n{MORE_TESTS}", "b": CAPS}, None, False),
+    ],
+    ids=["moved", "twice", "moved and changed", "changed, and a copy", "a copy"],
+)
+def test_a_test_is_found_in_the_only_other_file_that_has_it(root, files, moved, gone):
+    write(root, {"tests/test_a.py": MORE_TESTS + CAPS})
+    source = "tests/test_a.py::test_caps"
+    manifest = Manifest(feature="cart", spans={source: cited(root, source)[1]})
+    write(root, {f"tests/test_{name}.py": text for name, text in files.items()})
+    found = source_tracking.follow(services(root), manifest)
+    assert found.moved.get(source) == moved
+    assert (source in found.gone) == gone
+
+
 def functions(rng):
     """Some functions whose bodies repeat each other."""
     numbers = iter(range(10_000))

@@ -1,5 +1,6 @@
 """Find cited lines again after their file changed or was renamed, or their definition moved."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -115,13 +116,22 @@ class Relocator:
             return False
         return True
 
-    def renamed(self, ref: Ref, digest: str) -> Ref | None:
-        """A whole file or a test in the file's new place, if its text is still the same."""
-        path = self._renames.of(ref.path) if ref.kind in {"path", "test"} else None
-        if not path or self.tree.exists(ref.path):
+    def found_elsewhere(self, ref: Ref, digest: str) -> Ref | None:
+        """A whole file or a test with the same text: in the file's new place or, of a test, in the
+        only other file that has it.
+        """
+        if ref.kind not in {"path", "test"}:
             return None
-        now = replace(ref, path=path)
-        return now if self.has_digest(now, digest) else None
+        path = self.path_now(ref.path)
+        now = replace(ref, path=path) if path not in {"", ref.path} else None
+        if now is not None and self.has_digest(now, digest):
+            return now
+        if ref.kind == "path" or self.exists(ref):
+            return None
+        title = re.split("::| > ", ref.name)[-1]
+        others = (replace(ref, path=one) for one in self._candidates(ref.path, title))
+        found = [one for one in others if self.has_digest(one, digest)]
+        return found[0] if len(found) == 1 else None
 
     def has_digest(self, ref: Ref, digest: str) -> bool:
         """Whether a source has this text, as in a manifest's spans. A commit never changes."""
@@ -217,7 +227,7 @@ class Relocator:
             return None
         places = [
             place
-            for other in self._candidates(path, marked)
+            for other in self._candidates(path, _name(marked))
             if (place := _closest(list(self._text(other).places(marked)), marked)) is not None
         ]
         found = [one for one in places if _is_moved(one, marked, is_kept=bool(current))]
@@ -239,11 +249,10 @@ class Relocator:
         lines = self._text(place.path).lines[place.start - 1 : place.end]
         return self._renames.is_new("".join(lines), place.path, path)
 
-    def _candidates(self, path: str, marked: SpanMark) -> Iterator[str]:
-        """Files of the same suffix: those with the same name, and those that name the symbol."""
+    def _candidates(self, path: str, needle: str) -> Iterator[str]:
+        """Files of the same suffix: those with the same name, and those that contain a text."""
         name = path.rpartition("/")[2]
         suffix = name.rpartition(".")[2]
-        needle = marked.symbol.rpartition(".")[2]
         is_gone = not self.tree.exists(path)
         searched = 0
         for other in self.tree.files:

@@ -58,7 +58,7 @@ def follow(services: Services, manifest: Manifest) -> SourceChanges:
             continue
         if ref.kind != "lines":
             state = _state(services, ref, digest)
-            if state == "gone" and (now := relocator.renamed(ref, digest)) is not None:
+            if state == "gone" and (now := relocator.found_elsewhere(ref, digest)) is not None:
                 moved[text] = str(now)
                 continue
             changed |= {text} if state == "changed" else set()
@@ -100,7 +100,7 @@ def find_lost(relocator: Relocator, marks: Mapping[str, SpanMark]) -> SourceChan
 def _found_again(relocator: Relocator, ref: Ref, mark: SpanMark) -> Ref | None:
     if ref.kind == "lines":
         return relocator.relocate(ref, "", mark)
-    return relocator.renamed(ref, mark.digest)
+    return relocator.found_elsewhere(ref, mark.digest)
 
 
 def mark_of_whole(source: str, digest: str | None) -> SpanMark | None:

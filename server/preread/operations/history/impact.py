@@ -289,7 +289,7 @@ def _touched_as_a_whole(services: Services, relocator: Relocator, ref: Ref, dige
     try:
         is_same = sources.resolve(ref, services.tree).digest == digest
     except SourceError:
-        return "gone" if relocator.renamed(ref, digest) is None else "moved"
+        return "gone" if relocator.found_elsewhere(ref, digest) is None else "moved"
     return "cites" if is_same or ref.kind != "test" else "changed"
 
 
