@@ -593,6 +593,27 @@ def test_after_random_edits_sources_are_right_or_lost(tmp_path):
     assert missed <= 0.08 * right
 
 
+@pytest.mark.parametrize("is_renamed", [True, False], ids=["renamed", "definitions moved"])
+def test_a_heading_follows_its_file(root, is_renamed):
+    text = "# Codebase: cart\n\n## shop/cart.py\n- a `Cart` has lines (:6-8)\n"
+    ref, digest_, mark = cited(root, "shop/cart.py:6-8")
+    manifest = Manifest(feature="cart", spans={str(ref): digest_}, marks={str(ref): mark})
+    if is_renamed:
+        git(root, "mv", "shop/cart.py", "shop/basket.py")
+    else:
+        git(root, "rm", "-q", "shop/cart.py")
+        cart = SHOP[SHOP.index("class Cart") : SHOP.index("    def total")]
+        write(root, {"shop/basket.py": f"import json\n{cart}"})
+    changes = source_tracking.follow(services(root), manifest)
+    code = drafted_fences.Follower(services(root).tree, manifest)
+    draft = markdown.parse("codebase.md", "cart", text)[0]
+    now = source_tracking.updated_draft(draft, changes, code)[0]
+    line = 6 if is_renamed else 2
+    assert markdown.render(now) == text.replace("cart.py", "basket.py").replace(
+        ":6-8", f":{line}-{line + 2}"
+    )
+
+
 def test_a_draft_follows_its_sources(root):
     text = (
         "# Codebase: cart\n\n## shop/cart.py\n- `total` :10-13 adds up, `weight` :15 does not\n\n"

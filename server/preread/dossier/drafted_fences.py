@@ -1,6 +1,7 @@
 """Code that a model quotes in a draft: with the `Source:` line above it, it follows the code."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from preread.dossier import fact_text, sources
@@ -33,8 +34,12 @@ class Follower:
         if source in lost:
             return self._in_changed(name, section, ref)
         if ref.kind == "path" and not section.fences:  # no digest is known of it
-            return Followed(self._relocator.path_now(ref.path) or source, ())
+            return Followed(self._now(ref), ())
         return Followed(source, section.fences)
+
+    def _now(self, ref: Ref) -> str:
+        path = self._relocator.path_now(ref.path)
+        return str(replace(ref, path=path)) if path else ""
 
     def _in_changed(self, name: str, section: Section, ref: Ref) -> Followed:
         """Follow a section whose source says something else: into the place with most fences.

@@ -154,13 +154,14 @@ def updated_draft(
 
 
 def _path_of_rest(section: Section, found: SourceChanges) -> str:
-    """The file of a section's lost source, if facts that are left cite it; else empty."""
-    ref = sources.parse(section.source) if section.source else None
-    if ref is None or not ref.path:
-        return ""
+    """The file of a section's lost source if facts that are left cite it, else the only one that
+    they cite; else empty.
+    """
     left = (one for fact in section.facts for one in fact.sources if one not in found.lost)
-    paths = {_path(found.moved.get(one, one)) for one in left}
-    return str(Ref("path", ref.path)) if ref.path in paths else ""
+    paths = {_path(found.moved.get(one, one)) for one in left} - {""}
+    before = _path(section.source)
+    path = before if before in paths else paths.pop() if before and len(paths) == 1 else ""
+    return str(Ref("path", path)) if path else ""
 
 
 def lost_fence(name: str, section: Section, *, is_changed: bool) -> LostFact:
