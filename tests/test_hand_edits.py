@@ -12,7 +12,6 @@ from _processes import LOGIN, small
 from conftest import Cli, Ran, git
 from preread.builds import lost_manifests
 from preread.dossier import fact_text, hand_edits, lost_paths, markdown
-from preread.infra import merged_json
 from preread.models import Draft, Fact, Manifest, Section
 
 OLD = """# Patterns: login
@@ -230,44 +229,6 @@ def test_an_example_with_another_source_than_its_section_gets_one_of_its_own(
     keep = {fact_text.fence_id("patterns.md", ("ours()",))}
     assert hand_edits.render_into(old, draft, keep) == new
     assert hand_edits.render_into(new, draft, keep) == new
-
-
-def test_json_that_git_merged_has_both_sides() -> None:
-    text = """{
-  "facts": [
-    "a",
-    "b"
-    "c",
-    "a"
-  ],
-  "files": {},
-  "files": {
-    "x": "1"
-  }
-  "level": "light",
-<<<<<<< ours
-  "thin": false
-=======
-  "thin": true
->>>>>>> theirs
-}
-"""
-    assert merged_json.parse(text) == {
-        "facts": ["a", "b", "c"], "files": {"x": "1"}, "level": "light", "thin": True,
-    }  # fmt: skip
-
-
-def test_what_both_sides_of_a_merge_say_differently_can_be_left_out() -> None:
-    text = '{"spans": {"a:1": "x", "a:2": "y", "a:2": "z", "a:3": "w", "a:3": "w"}, "a:2": 1}'
-    assert merged_json.has_repeated_keys(text)
-    assert merged_json.parse(text, ["spans"]) == {"spans": {"a:1": "x", "a:3": "w"}, "a:2": 1}
-    assert not merged_json.has_repeated_keys('{"a": {"b": 1}, "b": {"a": 1}}')
-
-
-@pytest.mark.parametrize("text", ["", "{", '{"a"', "[" * 100, "{1 2", '{"a": }'])
-def test_what_is_not_json_even_then_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
-        merged_json.parse(text)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Read a published dossier consistently, even while another process publishes it."""
 
 import hashlib
-import json
 import os
 import stat
 import time
@@ -20,6 +19,13 @@ from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout
 from preread.models import Fact, Fence, Manifest, Model, Section
 
 SCHEMA = 1
+# The parts of a manifest with a line per entry. After a merge, the indentations of the lines tell
+# them apart. They depend on this order, so new names belong at the end.
+SECTIONS = (
+    "spans", "facts", "cited", "order", "headings", "marks", "files", "fences", "unverified",
+    "sought", "used", "replaced", "cited_by_fences", "peoples_fences", "by_hand", "drafted",
+    "missing", "lost", "wordings", "fault",
+)  # fmt: skip
 MAX_READS = 50
 PAUSE = 0.01  # seconds between reads; longer than any file system's time stamp resolution
 # A staging folder is complete when its name has this suffix and it contains this file. A builder
@@ -98,7 +104,9 @@ def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
         return None
     try:
         manifest: Manifest | None = Manifest.model_validate_json(data)
-    except ValidationError:
+        if merged_json.has_repeated_keys(data.decode()):  # a merge can be valid JSON
+            manifest = _merged(data) or manifest
+    except ValueError:  # ValidationError is one
         manifest = _merged(data)
     if manifest is None:
         return None
@@ -108,20 +116,12 @@ def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
 def _merged(data: bytes) -> Manifest | None:
     """A manifest that git merged, without what its sides say differently about the same lines."""
     try:
-        found = Manifest.model_validate(merged_json.parse(data.decode(), ("spans", "marks")))
+        value = merged_json.parse(data.decode(), SECTIONS, ("spans", "marks"))
+        found = Manifest.model_validate(value)
     except ValueError:  # ValidationError and UnicodeDecodeError are, too
         return None
     spans = dict.fromkeys(found.marks, "") | found.spans
     return found.model_copy(update={"files": dict.fromkeys(found.files, ""), "spans": spans})
-
-
-def _with_both_sides(data: bytes, manifest: Manifest) -> Manifest:
-    """The manifest; of one that git merged, what both sides said: it can still be valid JSON."""
-    try:
-        is_merged = merged_json.has_repeated_keys(data.decode())
-    except ValueError:  # it is not valid JSON, and was read as merged
-        return manifest
-    return (_merged(data) or manifest) if is_merged else manifest
 
 
 def is_built(manifest: Manifest, file: str, fact: Fact) -> bool:
@@ -218,9 +218,6 @@ def _snapshot(layout: Layout, feature: str) -> _Snapshot:
         return _Snapshot(None, True, True, ())
     files = manifest.files if manifest else {}
     edited = _edited(found, manifest)
-    if edited and manifest is not None and data is not None and "" not in files.values():
-        manifest = _with_both_sides(data, manifest)
-        files, edited = manifest.files, _edited(found, manifest)
     is_consistent = not edited and files.keys() == found.keys()
     whole = _published(layout, found, manifest, edited)
     state = (found, before, latest)
@@ -331,25 +328,11 @@ def _is_file(path: str) -> bool:
 
 
 def json_bytes(value: dict[str, Any]) -> bytes:
-    """Canonical JSON, one entry per line: git's `merge=union` must not mix two entries' lines."""
-    rows = (f"  {_dumped(name)}: {_spread(value[name])}" for name in sorted(value))
-    return ("{\n" + ",\n".join(rows) + "\n}\n").encode("utf-8", "replace")
-
-
-def _spread(value: object) -> str:
-    """A value with each of its own entries on a line."""
-    if isinstance(value, dict) and value:
-        rows = (f"    {_dumped(name)}: {_dumped(value[name])}" for name in sorted(value))
-        return "{\n" + ",\n".join(rows) + "\n  }"
-    if isinstance(value, list | tuple) and value:
-        return "[\n" + ",\n".join(f"    {_dumped(one)}" for one in value) + "\n  ]"
-    return _dumped(value)
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    """Canonical JSON, one entry per line."""
+    return merged_json.to_text(value).encode("utf-8", "replace")
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """The bytes of `manifest.json`, the same for equal manifests."""
-    return json_bytes(manifest.model_dump(mode="json"))
+    """The bytes of `manifest.json`, the same for equal manifests, which git may merge."""
+    text = merged_json.to_text(manifest.model_dump(mode="json"), SECTIONS)
+    return text.encode("utf-8", "replace")
