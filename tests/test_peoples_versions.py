@@ -188,6 +188,23 @@ def test_a_version_is_reworded_in_another_clone(
         assert beginning(theirs, VERSIONS[-1]) == [VERSIONS[-1]]
 
 
+def test_a_builds_fact_is_reworded_in_another_clone_while_its_lines_move(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    tmp_path: Path,
+) -> None:
+    share(project)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(project), str(clone))
+    path, mine = file_of(clone), "- it does it again: `login_again` (:27-29)"
+    reword(path, "- `login_again` (token) → `login` :28 (:26-28)", mine)
+    a_line_above(clone / "login.py")
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=clone)
+        assert mine in path.read_text()
+        assert "- `login_again` (token)" not in path.read_text()
+
+
 def test_a_version_that_one_branch_rewords_while_the_other_changes_the_code(
     project: Path,  # noqa: F811
     cli: Cli,

@@ -70,7 +70,7 @@ def with_peoples_facts(
     )
     of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
     more = peoples_versions.by_lasting_id(
-        services, current.manifest, replaced | followed.corrected, of_drafts
+        current.manifest, replaced | followed.corrected, of_drafts, followed.where_written
     )
     return tuple(by_name.values()), People(
         followed.facts, replaced | more, followed.sought, tuple(followed.renumbered)

@@ -10,7 +10,6 @@ from preread.dossier.fact_changes import Known
 from preread.dossier.published import Published
 from preread.layout import BY_NAME, FILES
 from preread.models import Draft, Manifest
-from preread.services import Services
 
 
 def replaced(
@@ -167,17 +166,20 @@ def reading_order(feature: str, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def by_lasting_id(
-    services: Services, manifest: Manifest, replaced: Mapping[str, str], drafts: Iterable[Draft]
+    manifest: Manifest,
+    replaced: Mapping[str, str],
+    drafts: Iterable[Draft],
+    where_written: WhereWritten,
 ) -> dict[str, str]:
     """`replaced` by lasting ids, because the build may find the same facts with other numbers.
 
-    The text of a fact that was just replaced is in the new drafts, or else in the history.
+    The text of a fact that was just replaced is in the new drafts, or else in an earlier version.
     """
     texts = {
         fact_text.fact_id(draft.name, fact.text): (draft.name, fact.text, fact.sources)
         for draft, _, fact in (markdown.all_facts(drafts) if replaced else ())
     }
     if replaced.keys() - manifest.replaced.keys() - texts.keys():
-        past = fact_history.events(services.layout, manifest.feature)
-        texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.all_facts(past)}
+        known = where_written.ever_known.values()
+        texts |= {one.id: (one.file, one.text, one.sources) for one in known}
     return {fact_text.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
