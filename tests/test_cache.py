@@ -23,6 +23,7 @@ from _files_project import (
 from preread import cache, inputs, publish
 from preread.dossier import build_records, published, wrong_marks
 from preread.dossier.build_records import BuildRecord
+from preread.dossier.wrong_marks import Wrong
 from preread.infra import db, subprocesses
 from preread.models import Fault, Request, Wording
 
@@ -303,7 +304,7 @@ def test_external_references_cannot_be_looked_up_and_do_not_count(root):
 
 def test_a_fact_that_was_called_wrong_since_does_not_cost_the_dossier(root):
     build(root, "src/login.py:1-2")
-    wrong_marks.add(services(root).layout, "aaaa", "login", "a fact")
+    wrong_marks.add(services(root).layout, "aaaa", Wrong(feature="login", text="a fact"))
     assert why(root) == ""
 
 

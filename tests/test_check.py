@@ -16,6 +16,7 @@ from preread import publish
 from preread.builds import pipeline
 from preread.dossier import fact_text, markdown, named_files, published, wrong_marks
 from preread.dossier.source_tracking import SourceChanges
+from preread.dossier.wrong_marks import Wrong
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
 
@@ -237,9 +238,8 @@ def test_the_check_returns_the_digest_of_every_cited_span_including_fences(root:
 
 def test_a_fact_marked_as_wrong_does_not_return_to_its_file(root: Path) -> None:
     layout = services(root).layout
-    wrong_marks.add(
-        layout, fact_text.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`"
-    )
+    mark = Wrong(feature="login", text="says `alpha`")
+    wrong_marks.add(layout, fact_text.fact_id("patterns.md", mark.text), mark)
     again = ("says  `ALPHA`", "src/b.py:1")
     checked = check(root, [draft(again, ("says `beta`", "src/b.py:2"))])
     assert codes(checked) == [(4, "E_FACT_WRONG")]
@@ -1007,7 +1007,7 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": markdown.render(standing)})
-    assert checks.with_peoples_facts(services(root), "login", [], SourceChanges(), list) == (
+    assert checks.with_peoples_facts(services(root), "login", [], SourceChanges(), list, {}) == (
         (),
         ({}, {}, {}, ()),
     )

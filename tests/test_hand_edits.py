@@ -574,6 +574,24 @@ def test_a_wrong_count_does_not_come_back_as_another_count(project: Path, cli: C
     assert (fact["file"], fact_text.shape(fact["text"])) not in shapes
 
 
+def test_a_wrong_fact_does_not_come_back_with_other_details(project: Path, cli: Cli) -> None:
+    shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+    marked = next(one for one in shown if one["text"].startswith("`login_again` (token)"))
+    assert cli("wrong", marked["id"], cwd=project).status == 0
+    code = LOGIN.replace("    return login(", "    logout(token)\n    return login(")
+    (project / "login.py").write_text(code)
+    kept = {one["text"].split(":")[0] for one in shown} - {marked["text"].split(":")[0]}
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        after = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+        texts = [one["text"] for one in after]
+        assert not any(one.startswith("`login_again` (token)") for one in texts)
+        assert {one.split(":")[0] for one in texts} >= kept, "others about the same stay"
+    assert cli("wrong", marked["id"], "--undo", cwd=project).status == 0
+    cli("load", "login", "--force", cwd=project)
+    assert "\n- `login_again` (token) → `logout` :28, `login` :29 " in file_of(project).read_text()
+
+
 def test_a_fence_that_a_person_added_survives_every_build(project: Path, cli: Cli) -> None:
     path = file_of(project, "patterns.md")
     mine = "## Ours\nSource: login.py:3\n```python\nATTEMPTS = 5\n```\n"

@@ -155,6 +155,31 @@ def test_a_version_that_is_moved_to_another_section_in_similar_words(
         assert beginning(path, SIMILAR) == [SIMILAR]
 
 
+@pytest.mark.parametrize("is_seen", [True, False], ids=["loaded before", "loaded after"])
+@pytest.mark.parametrize("arguments", [(), ("--force",)], ids=["load", "force"])
+def test_a_version_stays_the_only_one_when_the_builds_fact_gets_other_details(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    arguments: tuple[str, ...],
+    is_seen: bool,
+) -> None:
+    found, code = file_of(project), project / "login.py"
+    reword(found, "- `login_again` (token) → `login` :28 (", "- at a kiosk, `login_again` (")
+    if is_seen:
+        cli("load", "login", *arguments, cwd=project)
+    share(project)
+    for end, call in ((29, "logout(token)"), (30, "login_reset(token)")):
+        inserted = f"    {call}\n    return login("
+        code.write_text(code.read_text().replace("    return login(", inserted))
+        for _ in range(2):
+            reply = cli("load", "login", "--json", *arguments, cwd=project).json
+            lines = [one for one in found.read_text().split("\n") if "`login_again` (" in one]
+            assert (lines, reply["warnings"]) == ([f"- at a kiosk, `login_again` (:26-{end})"], [])
+    found.write_text(found.read_text().replace(f"{lines[0]}\n", ""))
+    cli("load", "login", "--force", cwd=project)
+    assert "\n- `login_again` (token) → `logout` " in found.read_text()
+
+
 def test_a_version_that_was_invalid_for_a_while_counts_again_once_it_is_corrected(
     project: Path,  # noqa: F811
     cli: Cli,

@@ -7,6 +7,11 @@ import pytest
 
 from _files_project import program, program_environ, services
 from preread.dossier import wrong_marks
+from preread.dossier.wrong_marks import Wrong
+
+
+def mark(text, feature="login"):
+    return Wrong(feature=feature, text=text)
 
 
 @pytest.fixture
@@ -15,16 +20,16 @@ def work(tmp_path):
 
 
 def test_wrong_facts_are_remembered_with_their_feature(work):
-    wrong_marks.add(work.layout, "aaaa", "login", "one")
-    wrong_marks.add(work.layout, "bbbb", "cart", "two")
-    wrong_marks.add(work.layout, "aaaa", "login", "one again")
+    wrong_marks.add(work.layout, "aaaa", mark("one"))
+    wrong_marks.add(work.layout, "bbbb", mark("two", "cart"))
+    wrong_marks.add(work.layout, "aaaa", mark("one again"))
     assert wrong_marks.ids(work.layout) == {"aaaa": "one again", "bbbb": "two"}
     assert json.loads(work.layout.wrong.read_text())["bbbb"] == {"feature": "cart", "text": "two"}
 
 
 def test_a_mark_is_taken_off_and_the_others_stay(work):
     for id_ in ("aaaa", "bbbb"):
-        wrong_marks.add(work.layout, id_, "login", id_)
+        wrong_marks.add(work.layout, id_, mark(id_))
     wrong_marks.remove(work.layout, {"aaaa", "cccc"})
     assert wrong_marks.ids(work.layout) == {"bbbb": "bbbb"}
 
@@ -32,7 +37,7 @@ def test_a_mark_is_taken_off_and_the_others_stay(work):
 def test_unknown_keys_of_a_mark_are_kept(work):
     work.layout.state.mkdir()
     work.layout.wrong.write_text('{"aaaa": {"feature": "login", "text": "one", "by": "Ann"}}')
-    wrong_marks.add(work.layout, "bbbb", "login", "two")
+    wrong_marks.add(work.layout, "bbbb", mark("two"))
     assert json.loads(work.layout.wrong.read_text())["aaaa"]["by"] == "Ann"
 
 
@@ -42,7 +47,7 @@ def test_an_unreadable_file_of_marks_is_renamed_and_not_lost(work):
         work.layout.wrong.write_text(text)
         assert wrong_marks.ids(work.layout) == {}
         assert work.layout.wrong.read_text() == text
-        wrong_marks.add(work.layout, f"{n}", "login", "two")
+        wrong_marks.add(work.layout, f"{n}", mark("two"))
         assert wrong_marks.ids(work.layout) == {f"{n}": "two"}
     aside = {path.name: path.read_text() for path in work.layout.state.glob("*.bad*")}
     assert aside == {
@@ -61,7 +66,8 @@ from preread.layout import Layout
 print("ready", flush=True)
 sys.stdin.readline()
 for n in range(20):
-    wrong_marks.add(Layout(Path(sys.argv[1])), f"{sys.argv[2]}-{n}", "login", "text")
+    mark = wrong_marks.Wrong(feature="login", text="text")
+    wrong_marks.add(Layout(Path(sys.argv[1])), f"{sys.argv[2]}-{n}", mark)
 """
 
 

@@ -11,7 +11,15 @@ from preread.builds import fences
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
 from preread.check.budget import DRAFTED, PUBLISHED
-from preread.dossier import drafted_fences, fact_text, hand_edits, markdown, published, sources
+from preread.dossier import (
+    drafted_fences,
+    fact_text,
+    hand_edits,
+    markdown,
+    published,
+    sources,
+    subjects,
+)
 from preread.dossier.committed import Committed
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
@@ -51,7 +59,8 @@ class Assembled:
     model_contributed: bool  # whether any draft of the model passed the check
     spans: dict[str, str]  # digests of the cited lines
     marks: dict[str, SpanMark]
-    replaced: dict[str, str]  # ids of facts -> ids of a person's versions of them
+    subjects: dict[str, str]  # as in the manifest
+    replaced: dict[str, str]  # as in the manifest
     order: tuple[str, ...]  # if there are such versions: each file's name and the ids of its facts
     sought: dict[str, SpanMark]  # the content of the lines that unverified facts, or fences, cited
     by_hand: tuple[str, ...]  # files that a person edited
@@ -105,7 +114,8 @@ def assemble(
     drafts = (*chosen.values(), *others)
     theirs = fences.of_people(services, plan, drafts)
     drafts = fences.without_replaced(drafts, theirs)
-    checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome)
+    about = subjects.of_findings(evidence.findings)
+    checked, people = _check_together(services, plan, evidence, drafts, model_check, outcome, about)
     headings = _headings(checked.drafts)
     headings_of_people = _headings_of_people(plan, headings)
     texts = _texts(plan, checked.drafts, theirs.texts, theirs.ids | headings_of_people)
@@ -124,6 +134,7 @@ def assemble(
         model_contributed=bool(valid),
         spans=checked.spans | theirs.spans,
         marks=_marks(services, chosen, own_facts, checked, theirs.spans),
+        subjects={id_: it for id_, it in about.items() if id_ in own_facts},
         replaced=people.replaced,
         order=tuple(check.reading_order(plan.request.feature, texts) if people.replaced else ()),
         sought=_still_unverified(people.sought, checked) | theirs.sought,
@@ -236,12 +247,13 @@ def _check_together(
     drafts: tuple[Draft, ...],
     model_check: Checked,
     outcome: Outcome,
+    about: Mapping[str, str],
 ) -> tuple[Checked, People]:
     """Check all files, including what people wrote, against one budget."""
     request = plan.request
     everything, people = check.with_peoples_facts(
         services, request.feature, drafts, plan.source_changes,
-        lambda: _generations(services, request.feature),
+        lambda: _generations(services, request.feature), about,
     )  # fmt: skip
     checked = check.check(
         services,
@@ -256,6 +268,7 @@ def _check_together(
         external=outcome.external,
         people=people.facts,
         replaced=people.replaced,
+        subjects=about,
     )
     return checked, people
 

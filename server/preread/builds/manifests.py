@@ -52,6 +52,7 @@ def make_manifest(
         headings=made.headings,
         wordings=_wordings(plan, made),
         thin=evidence.thin,
+        subjects=made.subjects,
         replaced=made.replaced,
         order=made.order,
         sought=made.sought,

@@ -5,14 +5,14 @@ outline that match the new description least are removed.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from preread import cache, check, publish, versions
 from preread.builders import static
 from preread.builds import build, recording, replies
 from preread.builds.build_plan import SUMMARY, Plan
-from preread.dossier import build_records, fact_text, markdown, published
+from preread.dossier import build_records, fact_text, markdown, published, subjects
 from preread.dossier.published import Published
 from preread.evidence.collect import collect_novel
 from preread.infra import atomic
@@ -147,10 +147,12 @@ def _candidates(
         if finding.file != SUMMARY and not finding.fence:
             one = about.model_copy(update={"findings": (finding,)})
             single += [d for d in static.drafts(request, one) if d.name == finding.file]
-    checked = check.check(services, request.feature, single, budget=False)
+    about_ids = subjects.of_findings(about.findings)
+    checked = check.check(services, request.feature, single, budget=False, subjects=about_ids)
     present = {
         fact_text.fact_id(d.name, fact.text) for d, _, fact in markdown.all_facts(drafts.values())
     }
+    present |= _replaced(manifest, about_ids)
     found = []
     for draft, section, fact in markdown.all_facts(checked.drafts):
         is_cited_already = manifest.drafted and manifest.spans.keys() >= set(fact.sources)
@@ -159,6 +161,12 @@ def _candidates(
             present.add(candidate.id)
             found.append(candidate)
     return checked.spans, found
+
+
+def _replaced(manifest: Manifest, about_ids: Mapping[str, str]) -> set[str]:
+    """The ids of facts instead of which people's count."""
+    known = manifest.replaced.keys()
+    return {*known, *(id_ for id_, subject in about_ids.items() if subject in known)}
 
 
 def _expendable(manifest: Manifest, drafts: dict[str, Draft], ranks: dict[str, float]) -> list[str]:

@@ -38,6 +38,7 @@ def check(
     trust_published: bool = True,
     people: Mapping[fact_text.FactKey, bool] = NOBODY,
     replaced: Mapping[str, str] = NOTHING,
+    subjects: Mapping[str, str] = NOTHING,
     credentials: Credentials | None = None,
 ) -> Checked:
     """Check drafts against every rule.
@@ -53,18 +54,19 @@ def check(
       facts are kept even if they do not check out, unless no dossier may contain them.
     - `replaced`: ids (or lasting ids) of facts to leave out, each with the id of the person's fact
       that counts instead. If that does not check out, both are kept.
+    - `subjects`: what facts of the drafts are about, as in `Manifest.subjects`.
     - `credentials`: the project's secrets, if they have been read already.
     """
     lookups = Lookups(services, feature, Answers(external), trust_published=trust_published)
     screening = Screening(credentials or Credentials(services.layout.root))
-    checker = Checker(services, lookups, people, screening)
+    checker = Checker(services, lookups, people, screening, subjects)
     drafts = list(drafts)
     lookups.read_commits(source for one in drafts for fact in one.facts for source in fact.sources)
     checked = [checker.draft(draft) for draft in drafts]
     kept = [one.draft for one in checked]
     verdicts = [verdict for one in checked for verdict in one.verdicts]
     kept, verdicts = without_corrected(kept, verdicts)
-    kept, verdicts = without_replaced(kept, verdicts, replaced)
+    kept, verdicts = without_replaced(kept, verdicts, replaced, subjects)
     dropped, cut = (before.dropped, before.cut) if before else (0, 0)
     dropped += sum(one.dropped for one in checked)
     over_budget: list[Verdict] = []
@@ -109,8 +111,15 @@ def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> C
     found = published.read(services.layout, feature) if is_feature(feature) else None
     manifest = found.manifest if found else None
     people = _peoples_facts(manifest, drafts) if manifest else NOBODY
-    credentials = services.credentials
-    checked = check(services, feature, drafts, budget=False, people=people, credentials=credentials)
+    checked = check(
+        services,
+        feature,
+        drafts,
+        budget=False,
+        people=people,
+        subjects=manifest.subjects if manifest else NOTHING,
+        credentials=services.credentials,
+    )
     verdicts = tuple(
         one
         for one in checked.verdicts
@@ -133,7 +142,15 @@ def check_published(
             lost = source_tracking.find_lost(relocator, marks).lost
             own = anchors.own_quotes(fact, section.source)
             people[key] = all(own.get(one) for one in lost)  # the quotes say whether it is valid
-    return check(services, manifest.feature, drafts, problems=problems, budget=False, people=people)
+    return check(
+        services,
+        manifest.feature,
+        drafts,
+        problems=problems,
+        budget=False,
+        people=people,
+        subjects=manifest.subjects,
+    )
 
 
 def _peoples_facts(manifest: Manifest, drafts: Iterable[Draft]) -> dict[fact_text.FactKey, bool]:

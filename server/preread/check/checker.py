@@ -63,13 +63,15 @@ class Checker:
         lookups: Lookups,
         people: Mapping[fact_text.FactKey, bool],
         screening: Screening,
+        subjects: Mapping[str, str],
     ) -> None:
         self.services, self.lookups = services, lookups
-        self.people, self.screening = people, screening
+        self.people, self.screening, self.subjects = people, screening, subjects
         self.problems: list[Problem] = []
         self.removed: list[Problem] = []  # facts of people that no dossier may contain
         self._wrong = wrong_marks.ids(services.layout)
         self._wrong_shapes = wrong_marks.shapes(services.layout)
+        self._wrong_subjects = wrong_marks.subjects(services.layout)
         self._seen: set[tuple[fact_text.FactKey, str]] = set()
 
     def draft(self, draft: Draft) -> CheckedDraft:
@@ -175,7 +177,11 @@ class Checker:
     def _wrong_mark(self, name: str, fact: Fact, key: fact_text.FactKey) -> Rejection | None:
         if key[0] in self._wrong:
             return Rejection("E_FACT_WRONG", f"was marked as wrong: {key[0]}")
-        shapes = self._wrong_shapes if key not in self.people else None  # mostly none
+        if key in self.people:
+            return None
+        if self.subjects.get(key[0]) in self._wrong_subjects:
+            return Rejection("E_FACT_WRONG", "was marked as wrong, with other details")
+        shapes = self._wrong_shapes  # mostly none
         if shapes and (name, fact_text.shape(fact.text)) in shapes:
             return Rejection("E_FACT_WRONG", "was marked as wrong, with other numbers")
         return None

@@ -31,7 +31,7 @@ class People(NamedTuple):
     """What people wrote into the published files."""
 
     facts: dict[fact_text.FactKey, bool]  # whether its sources still exist
-    replaced: dict[str, str]  # id or lasting id of a build's fact -> id of a person's version
+    replaced: dict[str, str]  # as in `Manifest.replaced`
     sought: dict[str, SpanMark]  # what was at cited lines that are gone, as in `Manifest.sought`
     renumbered: tuple[str, ...] = ()  # of builds' facts: edits of people that are undone
 
@@ -42,10 +42,12 @@ def with_peoples_facts(
     drafts: Iterable[Draft],
     found: SourceChanges,
     generations: Callable[[], list[Published]],
+    subjects: Mapping[str, str],
 ) -> tuple[tuple[Draft, ...], People]:
     """Add the facts that people wrote into the published files, with their current sources.
 
-    `generations` returns earlier ones of the dossier, latest first.
+    `generations` returns earlier ones of the dossier, latest first; `subjects` says what facts of
+    the drafts are about, as in `Manifest.subjects`.
 
     They come first in their file, unless a draft already has them with the same sources, and are
     checked like any other.
@@ -69,8 +71,12 @@ def with_peoples_facts(
         current, of_sides, followed.new_ids, followed.where_written
     )
     of_drafts = (*by_name.values(), *drafts)  # a build's version counts, if there is one
-    more = peoples_versions.by_lasting_id(
-        current.manifest, replaced | followed.corrected, of_drafts, followed.where_written
+    more = peoples_versions.by_lasting_ids(
+        current.manifest,
+        replaced | followed.corrected,
+        of_drafts,
+        followed.where_written,
+        subjects,
     )
     return tuple(by_name.values()), People(
         followed.facts, replaced | more, followed.sought, tuple(followed.renumbered)

@@ -165,15 +165,17 @@ def reading_order(feature: str, texts: Mapping[str, str]) -> Iterator[str]:
                 yield fact_text.fact_id(row.name, fact.text)
 
 
-def by_lasting_id(
+def by_lasting_ids(
     manifest: Manifest,
     replaced: Mapping[str, str],
     drafts: Iterable[Draft],
     where_written: WhereWritten,
+    subjects: Mapping[str, str],
 ) -> dict[str, str]:
-    """`replaced` by lasting ids, because the build may find the same facts with other numbers.
+    """`replaced` by what lasts: the build may find the same facts with other numbers or details.
 
-    The text of a fact that was just replaced is in the new drafts, or else in an earlier version.
+    The text of a fact that was just replaced is in the new drafts, or else in an earlier version;
+    what it is about is in `subjects`, or else in the manifest.
     """
     texts = {
         fact_text.fact_id(draft.name, fact.text): (draft.name, fact.text, fact.sources)
@@ -182,4 +184,6 @@ def by_lasting_id(
     if replaced.keys() - manifest.replaced.keys() - texts.keys():
         known = where_written.ever_known.values()
         texts |= {one.id: (one.file, one.text, one.sources) for one in known}
-    return {fact_text.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
+    subjects = {**manifest.subjects, **subjects}
+    found = {fact_text.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
+    return found | {subjects[id_]: by for id_, by in replaced.items() if id_ in subjects}

@@ -10,7 +10,10 @@ from preread.models import Draft, Fact, Fence, Verdict
 
 
 def without_replaced(
-    drafts: list[Draft], verdicts: list[Verdict], replaced: Mapping[str, str]
+    drafts: list[Draft],
+    verdicts: list[Verdict],
+    replaced: Mapping[str, str],
+    subjects: Mapping[str, str],
 ) -> tuple[list[Draft], list[Verdict]]:
     """The drafts and verdicts without a build's facts that a person's valid fact replaces."""
     if not replaced:
@@ -20,7 +23,12 @@ def without_replaced(
         for verdict in verdicts
         if verdict.state != "unverified"
     }
-    hidden = {id_ for draft in drafts for id_, by in _replacements(draft, replaced) if by in valid}
+    hidden = {
+        id_
+        for draft in drafts
+        for id_, by in _replacements(draft, replaced, subjects)
+        if by in valid
+    }
     hidden -= {fact_text.fact_id(one.file, one.fact.text) for one in verdicts if one.by_person}
     left = [_without(draft, partial(_is_hidden, draft.name, hidden)) for draft in drafts]
     return left, [one for one in verdicts if not _is_hidden(one.file, hidden, one.fact)]
@@ -69,12 +77,14 @@ def _without(draft: Draft, is_hidden: Callable[[Fact | Fence], bool]) -> Draft:
     return replace(draft, sections=tuple(left))
 
 
-def _replacements(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _replacements(
+    draft: Draft, replaced: Mapping[str, str], subjects: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """The ids of the draft's facts that a person replaced, each with the id of the person's fact.
 
     One in another file only follows the last fact before a gap, and replaces nothing. A fact that
     differs from the replaced one only in numbers counts as replaced, too, if no other fact of the
-    draft does.
+    draft does; so does one that is about the same.
     """
     facts = {fact_text.fact_id(draft.name, fact.text): fact for fact in draft.facts}
     lasting = {
@@ -84,6 +94,7 @@ def _replacements(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[s
     }
     alike = Counter(lasting.values())
     for id_, kind in lasting.items():
-        by = replaced.get(id_) or (replaced.get(kind) if alike[kind] == 1 else None)
+        by = replaced.get(id_) or replaced.get(subjects.get(id_, ""))
+        by = by or (replaced.get(kind) if alike[kind] == 1 else None)
         if by in facts:
             yield id_, by

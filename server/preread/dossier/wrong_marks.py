@@ -26,6 +26,7 @@ class Wrong(Model):
 
     feature: str = Field(description="The dossier that contained it.")
     text: str
+    subject: str = Field("", description="What it was about, as in `Manifest.subjects`.")
 
 
 def ids(layout: Layout) -> dict[str, str]:
@@ -53,7 +54,12 @@ def shapes(layout: Layout) -> frozenset[tuple[str, str]]:
     )
 
 
-def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002 - as in the registry
+def subjects(layout: Layout) -> frozenset[str]:
+    """What the marked facts were about; facts of the same rule about that are wrong, too."""
+    return frozenset(mark.subject for mark in marks(layout).values() if mark.subject)
+
+
+def add(layout: Layout, id: str, wrong: Wrong) -> None:  # noqa: A002 - as in the registry
     """Mark a fact as wrong. A file that cannot be read is renamed, not lost. Raises E_WRITE."""
     with _locked(layout):
         marked = _read(layout)
@@ -61,7 +67,7 @@ def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002
             backup = _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad"))
             atomic.replace(layout.wrong, backup)
             marked = {}
-        _write(layout, marked | {id: Wrong(feature=feature, text=text)})
+        _write(layout, marked | {id: wrong})
 
 
 def remove(layout: Layout, ids: Collection[str]) -> None:
@@ -82,7 +88,9 @@ def _locked(layout: Layout) -> Iterator[None]:
 
 
 def _write(layout: Layout, marked: Mapping[str, Wrong]) -> None:
-    values = {name: mark.model_dump(mode="json") for name, mark in marked.items()}
+    values = {
+        name: mark.model_dump(mode="json", exclude_defaults=True) for name, mark in marked.items()
+    }
     atomic.write(layout.wrong, published.json_bytes(values), durable=True)
 
 

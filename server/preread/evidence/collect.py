@@ -200,6 +200,7 @@ def _findings(rule: Rule, found: Iterable[Found]) -> list[Finding]:
             sources=one.sources,
             score=round(score, 4),
             fence=one.fence,
+            about=one.about,
         )
         for one, score in zip(listed, scores, strict=True)
     ]

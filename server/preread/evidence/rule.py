@@ -15,6 +15,7 @@ class Found(NamedTuple):
     score: float = 0.5  # 0 to 1: the lowest are cut first; 0 only fills room that is left
     section: str = ""  # a heading of its own: a file's path, instead of the rule's heading
     fence: tuple[str, ...] = ()  # lines of code, whole, from the first source
+    about: str = ""  # what it is about, if it stays the same fact while its details change
 
 
 @dataclass(frozen=True, slots=True)

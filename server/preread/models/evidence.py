@@ -30,6 +30,9 @@ class Finding(Model):
     sources: tuple[str, ...]
     score: float = Field(description="0 to 1; the lowest are cut first.")
     fence: tuple[str, ...] = Field((), description="Lines of code from the first source, whole.")
+    about: str = Field(
+        "", description="What it is about, if it stays the same fact while its details change."
+    )
 
 
 class Evidence(Model):

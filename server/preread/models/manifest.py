@@ -104,10 +104,15 @@ class Manifest(Model):
     headings: tuple[str, ...] | None = Field(
         None, description="Ids of the headings that the build wrote; null if that is not known."
     )
+    subjects: dict[str, str] = Field(
+        default_factory=dict,
+        description="Ids of those of these facts that stay the same while their details change -> "
+        "ids of what they are about.",
+    )
     replaced: dict[str, str] = Field(
         default_factory=dict,
-        description="Ids of a build's facts (also their lasting ids, without numbers) -> ids of "
-        "people's versions of them, which count instead.",
+        description="Ids of a build's facts (also their lasting ids, without numbers, and the ids "
+        "of what they are about) -> ids of people's versions of them, which count instead.",
     )
     order: tuple[str, ...] = Field(
         (),

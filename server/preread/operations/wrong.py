@@ -10,6 +10,7 @@ from preread import aliases, backups, facts, publish, versions
 from preread.builds import feature_lock, lost_files
 from preread.check import check_unbudgeted
 from preread.dossier import fact_text, markdown, published, wrong_marks
+from preread.dossier.wrong_marks import Wrong
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.layout import BY_NAME
@@ -70,8 +71,7 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
         wrong_marks.remove(services.layout, {fact.id for fact in marked})
         return WrongReply(dropped=(), unmarked=marked)
     dropped = await in_thread(context, services, _matching, request)
-    for fact in dropped:  # first, so that a build running now leaves it out too
-        wrong_marks.add(services.layout, fact.id, fact.feature, fact.text)
+    await in_thread(context, services, _mark, dropped)
     warnings: list[str] = []
     for feature in sorted({fact.feature for fact in dropped}):
         async with feature_lock.hold(services, feature):
@@ -79,6 +79,14 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
             warnings += await in_thread(context, services, _drop, feature, ids)
     await in_thread(context, services, facts.index, check_unbudgeted)
     return WrongReply(dropped=dropped, warnings=tuple(warnings))
+
+
+def _mark(services: Services, dropped: Iterable[DroppedFact]) -> None:
+    """Mark facts as wrong before they are dropped: a build running now leaves them out, too."""
+    for fact in dropped:
+        subjects = published_dossier.find(services, fact.feature).manifest.subjects
+        mark = Wrong(feature=fact.feature, text=fact.text, subject=subjects.get(fact.id, ""))
+        wrong_marks.add(services.layout, fact.id, mark)
 
 
 def _preview(services: Services, request: WrongRequest) -> Preview:
@@ -180,6 +188,7 @@ def _drop(services: Services, feature: str, ids: set[str]) -> list[str]:
         update={
             "facts": tuple(id_ for id_ in found.manifest.facts if id_ not in ids),
             "spans": {ref: value for ref, value in found.manifest.spans.items() if ref in cited},
+            "subjects": {id_: it for id_, it in found.manifest.subjects.items() if id_ not in ids},
         }
     )
     staging = publish.stage(services, feature)

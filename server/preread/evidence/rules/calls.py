@@ -42,7 +42,8 @@ def find(view: View) -> Iterator[Found]:
     for line, together in shown.items():
         counted = ", ".join(f"{code(name)} in {counts[name]}" for name in together)
         score = 0.3 + 0.7 * counts[together[0]] / total
-        yield Found(f"{counted} of {total} tests: {line}", (), score)
+        about = ", ".join(together)
+        yield Found(f"{counted} of {total} tests: {line}", (), score, about=about)
 
 
 def _uses(view: View) -> dict[str, list[_Use]]:

@@ -50,7 +50,8 @@ def find(view: View) -> Iterator[Found]:
         main = [one for one in own if details.get(id(one))]
         for one in sorted(main, key=lambda one: one.symbol.start):
             score = 0.7 + 0.3 * one.score / view.best_score
-            yield Found(details[id(one)], (one.cite,), score, file.path)
+            about = f"{file.path} {one.full_name}"
+            yield Found(details[id(one)], (one.cite,), score, file.path, about=about)
         others = [one for one in own if not details.get(id(one))]
         related, unrelated = _tiers(view, others)
         few = MAX_UNRELATED if rank < FIRST_FILES else int(rank < MAX_FILES)

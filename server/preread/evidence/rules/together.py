@@ -48,7 +48,7 @@ def _fact(
     latest = next(one for one in own if partners[0][0] in one.paths)
     commits_to = f"of the last {len(own)} small commits to {_name(view, path)}"
     text = f"{commits_to}, {most} also changed {first}{rest}"
-    return Found(text, (f"commit:{latest.sha[:9]}",), score)
+    return Found(text, (f"commit:{latest.sha[:9]}",), score, about=path)
 
 
 def _name(view: View, path: str) -> str:
