@@ -240,3 +240,47 @@ def test_a_load_says_that_it_undid_a_persons_numbers(project: Path, cli: Cli) ->
     assert "`this is no address` :30" in warning
     assert path.read_text() == before
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+
+
+def test_a_full_stop_after_the_sources_stays_there(project: Path, cli: Cli) -> None:
+    path = project / ".project" / "context" / "login" / "codebase.md"
+    below_path = "## login.py\n- Five guesses. `ATTEMPTS = 5` (login.py:3).\n"
+    ours = "\n## Ours\n- Time, too. `LOCKED_FOR_S = 900.0` (login.py:4).\n"
+    path.write_text(path.read_text().replace("## login.py\n", below_path) + ours)
+    for code, first, second in ((LOGIN, "login.py:3", "login.py:4"), (f"#\n{LOGIN}", ":4", ":5")):
+        (project / "login.py").write_text(code)
+        assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+        assert f"\n- Five guesses. `ATTEMPTS = 5` ({first}).\n" in path.read_text()
+        assert (
+            f"\n- Time, too. `LOCKED_FOR_S = 900.0` (login.py{second[-2:]}).\n" in path.read_text()
+        )
+    assert cli("check", "login", cwd=project).status == 0
+
+
+@pytest.mark.parametrize(
+    ("mine", "named"),
+    [
+        ("`ATTEMPTS = 5` is low (login.py:L3)", "login.py:L3"),
+        ("`ATTEMPTS = 5` is low, see [login.py](login.py#L3)", "login.py#L3"),
+        ("`ATTEMPTS = 5` (login.py:3) is low", "login.py:3"),
+        ("login.py:3 has `ATTEMPTS = 5`", "login.py:3"),
+        ("`ATTEMPTS = 5` login.py:3 is low", ""),
+        ("not `login.py:3`, and not example.com:443 (at 10.30:15)", ""),
+    ],
+)
+def test_lines_below_a_path_that_are_named_in_another_form_are_reported(
+    project: Path, cli: Cli, mine: str, named: str
+) -> None:
+    path = project / ".project" / "context" / "login" / "codebase.md"
+    path.write_text(path.read_text().replace("## login.py\n", f"## login.py\n- {mine}\n"))
+    message = (
+        f"`{named}` is not read as a source, so it does not follow the code: sources are in round "
+        "brackets at the end, like (login.py:3)"
+    )
+    for _ in range(2):
+        warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+        about = [one for one in warnings if "not read as a source" in one]
+        assert about == ([f"A person wrote this, and {message}: {mine}"] if named else [])
+    problems = cli("check", "login", "--json", cwd=project).json["problems"]
+    found = [one["message"] for one in problems if one["code"] == "E_SOURCE_FORM"]
+    assert found == ([message] if named else [])

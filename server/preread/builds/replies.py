@@ -1,6 +1,7 @@
 """Replies of `load` and `extend`: the dossier itself, its counts, and what to do next."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from preread import inputs
 from preread.builds import recording
@@ -13,6 +14,7 @@ from preread.dossier import (
     markdown,
     published,
     sources,
+    unread_sources,
 )
 from preread.dossier.build_records import BuildRecord
 from preread.dossier.published import Published
@@ -219,6 +221,7 @@ def from_published(
         *_thin_warnings(request.feature, manifest, run),
         *_unverified_warnings(found, manifest),
         *_unread_warnings(found, manifest),
+        *_unread_sources(layout.root, found, manifest),
         *_fence_warnings(found, manifest),
         *filter(None, [inputs.knowledge_warning(layout)]),
     ]
@@ -318,6 +321,26 @@ def _unread_warnings(found: Published, manifest: Manifest) -> Iterator[str]:
             f"These lines cite files, but are not facts, so nothing keeps them true: {shown}. "
             "A fact is one line that starts with `- ` and ends with its sources; a `Source:` line "
             "comes right after a heading that starts with `## `."
+        )
+
+
+def _unread_sources(root: Path, found: Published, manifest: Manifest) -> Iterator[str]:
+    """Warnings about lines that people's facts name, but do not cite."""
+    drafts = [
+        markdown.parse(name, manifest.feature, found.texts[name])[0]
+        for name in found.texts.keys() & {*found.edited, *manifest.by_hand}
+    ]
+    unread = [
+        one
+        for one in unread_sources.of_people(root, manifest, sorted(drafts, key=lambda d: d.name))
+        if not published.is_unverified(manifest, one.fact)
+    ]
+    for one in unread[:MAX_LOST]:
+        yield f"A person wrote this, and {one.message}: {one.fact.text[:MAX_SHOWN]}"
+    if (more := len(unread) - MAX_LOST) > 0:
+        yield (
+            f"{counted(more, 'more fact')} of people name lines in such a way; "
+            f"`preread check {manifest.feature}` lists all."
         )
 
 

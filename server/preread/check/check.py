@@ -8,7 +8,15 @@ from preread.check.checker import Checker
 from preread.check.lookups import Answers, Lookups
 from preread.check.replacements import without_corrected, without_replaced
 from preread.check.screening import Screening
-from preread.dossier import anchors, fact_text, markdown, published, source_tracking, sources
+from preread.dossier import (
+    anchors,
+    fact_text,
+    markdown,
+    published,
+    source_tracking,
+    sources,
+    unread_sources,
+)
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Span
 from preread.gates.feature_names import is_feature
@@ -134,6 +142,10 @@ def check_published(
     """Check published drafts and report everything, also what people's unverified facts lack."""
     drafts = list(drafts)
     people = _peoples_facts(manifest, drafts)
+    unread = [
+        Problem(one.file, one.fact.line, "E_SOURCE_FORM", one.message)
+        for one in unread_sources.of_people(services.layout.root, manifest, drafts)
+    ]
     relocator = Relocator(services.tree)
     for draft, section, fact in markdown.all_facts(drafts):
         key = fact_text.fact_key(draft.name, fact)
@@ -146,7 +158,7 @@ def check_published(
         services,
         manifest.feature,
         drafts,
-        problems=problems,
+        problems=(*problems, *unread),
         budget=False,
         people=people,
         subjects=manifest.subjects,

@@ -44,6 +44,12 @@ def _split(inner: str, shape: str) -> list[str]:
     return [*parts, inner[start:]]
 
 
+def full_stop(line: str) -> str:
+    """The full stop after the sources that a line ends with; else empty."""
+    is_after = line.endswith(").") and are_sources(split_sources(line[:-1])[1])
+    return "." if is_after else ""
+
+
 def are_sources(parts: list[str]) -> bool:
     """Whether all parts of some brackets are sources."""
     return bool(parts) and all(map(_is_source, parts))

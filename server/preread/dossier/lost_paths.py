@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, zip_longest
 
-from preread.dossier import anchors, brackets, fact_text, markdown, sources
+from preread.dossier import anchors, brackets, fact_text, markdown, path_forms, sources
 from preread.dossier.basenames import FILE_KINDS, Paths
 from preread.dossier.sources import Ref
 from preread.models import Fact, Fence, Manifest, Section
@@ -127,7 +127,8 @@ class _File:
         has_heading = markdown.heading_source(base) and (after is None or heading)
         if full == facts or not has_heading:
             for number, fact in zip(numbers, full, strict=True):
-                self.lines[number - 1] = markdown.bullet(fact, section.source, Paths())
+                line = markdown.bullet(fact, section.source, Paths())
+                self.lines[number - 1] = path_forms.like(self.lines[number - 1], line)
             return
         if after is not None:
             self.lines[after.line - 1 : after.line - 1] = ["", f"## {heading}"]

@@ -85,7 +85,8 @@ class _Reader:
 
     def fact(self, number: int, bullet: str) -> Fact | None:
         """The fact of a bullet; None, and a problem, if it has no text."""
-        text, parts = brackets.split_sources(bullet)
+        stop = brackets.full_stop(bullet) if self.is_dossier else ""
+        text, parts = brackets.split_sources(bullet.removesuffix(stop))
         refs = self.refs(parts) if parts else None
         if not refs:
             text, refs = bullet, []
@@ -319,7 +320,7 @@ def _shortened(text: str, base: Ref | None, paths: Paths) -> str:
 
 def ends_in_sources(text: str) -> bool:
     """Whether a fact's text alone would be read as a fact with sources."""
-    return brackets.are_sources(brackets.split_sources(text)[1])
+    return brackets.are_sources(brackets.split_sources(text)[1]) or bool(brackets.full_stop(text))
 
 
 def all_facts(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fact]]:

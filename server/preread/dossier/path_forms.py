@@ -44,8 +44,10 @@ def misread(written: Draft, draft: Draft) -> dict[int, Fact]:
 
 
 def like(old: str, line: str) -> str:
-    """A fact's new line, with a link where a person wrote one: `[name](src/a.py:3)`."""
-    return line.replace("] (", "](") if "](" in old else line
+    """A fact's new line, with the link `[name](src/a.py:3)` or full stop that a person wrote."""
+    line = line.replace("] (", "](") if "](" in old else line
+    ends_in_sources = brackets.are_sources(brackets.split_sources(line)[1])
+    return line + brackets.full_stop(old.rstrip()) if ends_in_sources else line
 
 
 def _meant_by_line(written: Draft, draft: Draft) -> dict[int, Fact]:

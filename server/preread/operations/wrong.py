@@ -9,7 +9,7 @@ from pydantic import Field
 from preread import aliases, backups, facts, publish, versions
 from preread.builds import feature_lock, lost_files
 from preread.check import check_unbudgeted
-from preread.dossier import fact_text, markdown, published, wrong_marks
+from preread.dossier import fact_text, markdown, path_forms, published, wrong_marks
 from preread.dossier.wrong_marks import Wrong
 from preread.errors import PrereadError
 from preread.infra import atomic
@@ -238,7 +238,8 @@ def _without_lines(text: str, gone: set[int], kept: Draft) -> str:
     reread = markdown.parse(kept.name, kept.feature, "\n".join(lines))[0]
     for before, after in zip(kept.facts, reread.facts, strict=True):
         if before.sources != after.sources:
-            lines[after.line - 1] = f"- {before.text} ({', '.join(before.sources)})"
+            line = f"- {before.text} ({', '.join(before.sources)})"
+            lines[after.line - 1] = path_forms.like(lines[after.line - 1], line)
     return "\n".join(lines)
 
 
