@@ -24,7 +24,7 @@ SCHEMA = 1
 SECTIONS = (
     "spans", "facts", "cited", "order", "headings", "marks", "files", "fences", "unverified",
     "sought", "used", "replaced", "cited_by_fences", "peoples_fences", "by_hand", "drafted",
-    "missing", "lost", "wordings", "fault",
+    "missing", "lost", "wordings", "fault", "subjects", "cut_lines",
 )  # fmt: skip
 MAX_READS = 50
 PAUSE = 0.01  # seconds between reads; longer than any file system's time stamp resolution
