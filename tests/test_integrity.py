@@ -4,12 +4,15 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from _faces import FACES, answer, face
+from _processes import ended, start
 from conftest import Cli, git, run_cli
 from preread.layout import Layout
 from test_shared_state import shop_with_dossier  # noqa: F401 - a fixture
@@ -282,10 +285,69 @@ async def test_agents_do_not_restore_or_collect(two: Path, method: str, params: 
 
 
 async def test_a_dossier_that_is_being_built_is_not_checked(two: Path) -> None:
-    from filelock import FileLock
-
     layout = Layout(two)
     (layout.staging / "cart.abc").mkdir(parents=True)
     with FileLock(layout.lock("cart")):
         done = await answer(two, {"method": "integrity.check"})
         assert (done["result"]["busy"], done["result"]["problems"]) == (["cart"], [])
+
+
+def removed_and_damaged(cli: Cli, root: Path) -> tuple[str, Path]:
+    """A backup of `cart` that lacks a file and has half of another; its id and folder."""
+    id_ = cli("remove", "cart", "--json", cwd=root).json["backup"]
+    folder = Layout(root).backup_sets / id_ / "context" / "cart"
+    (folder / "existing-tests.md").unlink()
+    os.truncate(folder / "codebase.md", 100)
+    return id_, folder
+
+
+def test_a_damaged_backup_is_not_restored_as_if_it_were_whole(cli: Cli, two: Path) -> None:
+    dossier = Layout(two).dossier("cart")
+    before = {path.name: path.read_bytes() for path in dossier.iterdir()}
+    id_, _ = removed_and_damaged(cli, two)
+    done = cli("check", "--all", "--json", cwd=two)
+    [problem] = done.json["problems"]
+    assert (done.status, problem["code"], problem["fix"]) == (1, "E_BACKUP", "")
+    assert problem["path"] == f".project/.state/backups/_sets/{id_}"
+    assert ".project/context/cart/existing-tests.md is missing" in problem["message"]
+    assert ".project/context/cart/codebase.md is damaged" in problem["message"]
+    assert "codebase.md is damaged" in cli("repair", cwd=two).out
+
+    refused = cli("restore", id_, cwd=two)
+    assert (refused.status, refused.err[:15]) == (1, "error: E_BACKUP")
+    assert "codebase.md is damaged" in refused.err
+    assert f"preread restore {id_} --partly" in refused.err
+    assert not dossier.exists()
+
+    partly = cli("restore", id_, "--partly", "--json", cwd=two)
+    lost = {"codebase.md", "existing-tests.md"}
+    assert (partly.status, {Path(one).name for one in partly.json["damaged"]}) == (0, lost)
+    now = {path.name: path.read_bytes() for path in dossier.iterdir()}
+    assert now == {name: data for name, data in before.items() if name not in lost}
+    assert cli("load", "cart", cwd=two).status == 0
+    assert {path.name for path in dossier.iterdir()} == before.keys()
+
+
+def test_a_backup_whose_list_of_contents_is_damaged_or_missing(cli: Cli, two: Path) -> None:
+    id_ = cli("remove", "cart", "--json", cwd=two).json["backup"]
+    contents = Layout(two).backup_sets / id_ / ".contents.json"
+    data = contents.read_text()
+    contents.write_text(data[:-5])
+    assert "E_BACKUP" in cli("restore", id_, cwd=two).err
+    contents.write_text('{"/etc/passwd": "", "../../x": ""}')
+    assert "E_BACKUP" in cli("restore", id_, cwd=two).err
+    contents.unlink()
+    assert cli("check", "--all", cwd=two).status == 0
+    assert cli("restore", id_, cwd=two).status == 0, "it is older than these lists"
+
+
+def test_the_second_of_two_removals_finds_nothing_to_remove(cli: Cli, two: Path) -> None:
+    lock = FileLock(Layout(two).lock("cart"))
+    with lock:
+        calls = [start(two, "remove", "cart") for _ in range(2)]
+        for call in calls:
+            with pytest.raises(subprocess.TimeoutExpired):
+                call.wait(3)
+    done = sorted((ended(call) for call in calls), key=lambda one: one.status)
+    assert [one.status for one in done] == [0, 1]
+    assert done[1].err.startswith("error: E_NOT_FOUND")

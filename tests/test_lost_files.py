@@ -175,6 +175,22 @@ def test_a_file_that_a_person_ends_without_a_line_end_is_an_edit(project: Path, 
     assert problems(cli, project) == []
 
 
+def test_what_may_be_damage_or_an_edit_is_left_to_a_person(project: Path, cli: Cli) -> None:
+    data = path_of(project, "codebase.md").read_bytes()
+    forget_copies(project)
+    path_of(project, "codebase.md").write_bytes(data[: len(data) // 2].rstrip(b"\n"))
+    path_of(project).write_bytes(path_of(project).read_bytes() + b"- caf\xe9\n")
+    done = cli("repair", "--json", cwd=project)
+    left = {Path(one["path"]).name: one for one in done.json["left"]}
+    assert (done.status, {one["code"] for one in left.values()}) == (1, {"E_FILE_TEXT"})
+    assert "it is not UTF-8 (byte " in left[NAME]["message"]
+    assert "ends in the middle of a line, and " in left["codebase.md"]["message"]
+    assert "preread load login" in left["codebase.md"]["message"]
+    assert "left .project/context/login/codebase.md: it ends" in cli("repair", cwd=project).out
+    assert load(cli, project)["state"] == "refreshed"
+    assert data.splitlines()[-1] in path_of(project, "codebase.md").read_bytes()
+
+
 def test_a_stale_dossier_gets_its_lost_file_back_first(project: Path, cli: Cli) -> None:
     link_to_notes(path_of(project))
     commit(project, "login.py", "\n" + (project / "login.py").read_text())
@@ -196,10 +212,10 @@ def test_dropping_a_fact_does_not_drop_what_a_lost_file_said(project: Path, cli:
 
 @pytest.mark.parametrize("how", ["wrong", "description", "restore"])
 def test_there_is_a_copy_whatever_changed_a_dossier_last(project: Path, cli: Cli, how: str) -> None:
-    path = path_of(project, "codebase.md")
+    path = path_of(project)
     if how == "wrong":
         shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
-        fact = next(one for one in shown if one["file"] == "codebase.md")
+        fact = next(one for one in shown if one["file"] == NAME and one["by"] == "build")
         assert cli("wrong", fact["id"], cwd=project).status == 0
     elif how == "description":
         load(cli, project, "--description", "paint the login in a colour")
@@ -208,6 +224,7 @@ def test_there_is_a_copy_whatever_changed_a_dossier_last(project: Path, cli: Cli
         assert cli("restore", removed, cwd=project).status == 0
         shutil.rmtree(Layout(project).backup_sets)
     before = path.read_bytes()
+    assert FACT.encode() in before
     path.unlink()
     load(cli, project)
     assert path.read_bytes() == before

@@ -1,9 +1,12 @@
 """Backups in `.state/backups/`: copies of files that were replaced, set aside or removed.
 
 `<feature>/<file>.<number>` is a dossier's file that a person had edited and a build replaced.
-`_sets/<time>-<why>/` contains the files that one call changed, by their paths below `.project/`.
+`_sets/<time>-<why>/` contains the files that one call changed, by their paths below `.project/`,
+and the digests that say whether they are still whole.
 """
 
+import hashlib
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +24,7 @@ from preread.models import Model
 
 PART = ".part"
 LOCK = "_backups"  # held while a set is written
+CONTENTS = ".contents.json"  # in a set: path -> SHA-256 of each of its files
 INIT = "_init"  # the folder of `init --undo`: files of `.project/` itself
 
 
@@ -77,9 +81,11 @@ def _write(sets: Path, name: str, copies: Mapping[Path, bytes]) -> str:
     """Write a new set, by the files' paths in it; returns its id. Requires the lock."""
     id_ = _unused(sets, name)
     part = sets / f".{id_}{PART}"
+    contents = {path.as_posix(): _digest(data) for path, data in copies.items()}
     try:
         for path, data in copies.items():
             atomic.write(part / path, data, durable=True)
+        atomic.write(part / CONTENTS, json.dumps(contents, indent=1).encode(), durable=True)
         atomic.replace(part, sets / id_)
     except BaseException:
         with suppress(PrereadError):
@@ -111,13 +117,48 @@ def find(layout: Layout, id_: str) -> Backup:
 
 
 def copies(layout: Layout, backup: Backup) -> dict[Path, bytes]:
-    """A backup's files: where each one belongs -> its bytes. Raises Unreadable."""
-    found = {}
-    for path, place in _places(layout, backup.id).items():
-        data = plain_bytes(place)
-        if data is not None:
-            found[path] = data
-    return found
+    """A backup's intact files: where each one belongs -> its bytes. Raises Unreadable."""
+    return _checked(layout, backup.id)[0]
+
+
+def damaged(layout: Layout, backup: Backup) -> dict[str, str]:
+    """What is wrong with a backup's files: path relative to the root -> why. Raises Unreadable."""
+    return _checked(layout, backup.id)[1]
+
+
+def _checked(layout: Layout, id_: str) -> tuple[dict[Path, bytes], dict[str, str]]:
+    """The files of a backup that are as they were written, and what is wrong with the others."""
+    found = {path: plain_bytes(place) for path, place in _places(layout, id_).items()}
+    intact = {path: data for path, data in found.items() if data is not None}
+    if "/" in id_:
+        return intact, {}
+    recorded = plain_bytes(layout.backup_sets / id_ / CONTENTS)
+    if recorded is None:  # from before contents were recorded
+        return intact, {}
+    contents = _contents(recorded)
+    if contents is None:
+        return intact, {CONTENTS: "cannot be read, so nothing says whether the others are whole"}
+    wrong = {}
+    for name, digest in contents.items():
+        path, shown = layout.project / name, f"{layout.relative(layout.project)}/{name}"
+        if path not in intact:
+            wrong[shown] = "is missing"
+        elif _digest(intact[path]) != digest:
+            del intact[path]
+            wrong[shown] = "is damaged"
+    return intact, wrong
+
+
+def _contents(data: bytes) -> dict[str, str] | None:
+    with suppress(ValueError, RecursionError):
+        found = json.loads(data)
+        if isinstance(found, dict) and all(isinstance(one, str) for one in found.values()):
+            return found
+    return None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def remove(layout: Layout, backup: Backup) -> None:
@@ -174,5 +215,6 @@ def _places(layout: Layout, id_: str) -> dict[Path, Path]:
         owner = layout.project if folder == INIT else layout.context / folder
         return {owner / name.rpartition(".")[0]: layout.all_backups / folder / name}
     start = layout.backup_sets / id_
-    walked = (Path(place) / name for place, _, names in os.walk(start) for name in names)
+    walked = {Path(place) / name for place, _, names in os.walk(start) for name in names}
+    walked -= {start / CONTENTS}
     return {layout.project / path.relative_to(start): path for path in sorted(walked)}

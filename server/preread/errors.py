@@ -47,6 +47,7 @@ CODES: dict[str, Code] = {
     "E_BUSY": Code(
         -32035, FAILED, "too many builds of the project are waiting already (`max_waiting`)"
     ),
+    "E_BACKUP": Code(-32019, FAILED, "files of a backup are missing or damaged"),
     "E_CANCELLED": Code(-32009, INTERRUPTED, "it was cancelled, or its last caller went away"),
     "E_CHECK": Code(
         -32033, FAILED, "the published dossier breaks format rules or has invalid sources"

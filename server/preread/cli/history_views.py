@@ -41,6 +41,7 @@ def impact(reply: "ImpactReply") -> Iterator[Block]:
 
 
 def blame(reply: "BlameReply") -> Iterator[Block]:
+    yield from (Marked("note", f": {warning}") for warning in reply.warnings)
     for fact in reply.facts:
         yield f"{fact.path}:{fact.line}: {fact.text}"
         yield f"  by {fact.by}"

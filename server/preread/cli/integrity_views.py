@@ -40,6 +40,7 @@ def backups(reply: "BackupsReply") -> Iterator[Block]:
 
 def restore(reply: "RestoreReply") -> Iterator[Block]:
     yield from (f"restored {path}" for path in reply.restored)
+    yield from (f"left out {path}, which is damaged in the backup" for path in reply.damaged)
     if reply.next or not reply.restored:
         yield reply.next or "Nothing changed: the files are as in the backup."
 

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import Field, ValidationError
@@ -28,6 +29,8 @@ from preread.services import Services
 
 MAX_BYTES = 4_000_000  # of the file; a larger one is renamed, and a new one started
 EDITED, UNKNOWN = "edited", "published before its history was kept"
+LOST = "its record was lost"
+UNDATED = frozenset({UNKNOWN, LOST})
 CHECKED_OUT, MERGED, RESTORED = "checked out", "merged", "restored"
 RETURNED = frozenset({CHECKED_OUT, MERGED, RESTORED})  # what these bring was written earlier
 
@@ -38,7 +41,8 @@ class Event(Model):
     at: float = Field(description="In epoch seconds.")
     how: str = Field(
         description="`built`, `refreshed`, …; `edited` by people; `checked out` or `merged`, if "
-        "git replaced the files by those of another build or of two; `restored` from a backup."
+        "git replaced the files by those of another build or of two; `restored` from a backup; "
+        "another text if the event itself is not known."
     )
     builder: str = ""
     model: str = ""
@@ -68,9 +72,14 @@ def events(layout: Layout, feature: str) -> list[Event]:
     return found
 
 
-def _lines(layout: Layout, feature: str) -> list[bytes]:
+def files(layout: Layout, feature: str) -> tuple[Path, Path]:
+    """The files of a feature's history, oldest first; both need not exist."""
     path = layout.history(feature)
-    data = (plain_bytes(path.with_suffix(".old.jsonl")) or b"", plain_bytes(path) or b"")
+    return path.with_suffix(".old.jsonl"), path
+
+
+def _lines(layout: Layout, feature: str) -> list[bytes]:
+    data = [plain_bytes(path) or b"" for path in files(layout, feature)]
     return b"\n".join(data).split(b"\n")
 
 
@@ -99,7 +108,7 @@ def built_ids(past: Iterable[Event]) -> set[str]:
     for event in past:
         for change in event.changes:
             was = (change.was.file, change.was.id) if change.was is not None else None
-            by_person = was in of_people or event.how in {EDITED, UNKNOWN, *RETURNED}
+            by_person = was in of_people or event.how in {EDITED, *UNDATED, *RETURNED}
             if change.now is not None and by_person:
                 of_people.add((change.now.file, change.now.id))
                 found.discard(change.now.id)
@@ -201,7 +210,7 @@ def record(services: Services, publish: Publish) -> None:
         if new and path.exists() and path.stat().st_size > MAX_BYTES:
             atomic.replace(path, path.with_suffix(".old.jsonl"))
             new.insert(0, _starting_event(facts_after(past), new[0].at))
-        _append(layout, feature, new)
+        append(layout, feature, new)
 
 
 def record_replacement(
@@ -236,7 +245,8 @@ def _starting_event(facts: Facts, at: float) -> Event:
     return Event(at=at, how=UNKNOWN, changes=changes)
 
 
-def _append(layout: Layout, feature: str, new: list[Event]) -> None:
+def append(layout: Layout, feature: str, new: list[Event]) -> None:
+    """Add events to the history of a feature's facts. Raises E_WRITE."""
     path = layout.history(feature)
     for event in new:
         data = event.model_dump(mode="json", exclude_defaults=True)

@@ -66,6 +66,7 @@ async def preview(context: Context, request: RemoveRequest) -> Preview:
 def _remove(services: Services, feature: str) -> RemoveReply:
     layout = services.layout
     publish.recover(services, feature)
+    published_dossier.find(services, feature, hint=LIST)  # another call may have removed it
     feature_lock.remove_unfinished_backups(services)
     before = published.in_place(layout, feature)
     folder = layout.dossier(feature)

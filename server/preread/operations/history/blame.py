@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from pydantic import Field
 
 from preread.builders import CLAUDE, STATIC
-from preread.dossier import fact_history, fact_text, published
+from preread.dossier import damaged_history, fact_history, fact_text, published
 from preread.dossier.fact_changes import Change, Known
 from preread.dossier.fact_history import Event
 from preread.errors import PrereadError
@@ -59,11 +59,18 @@ class BlameReply(Model):
     """The facts with this id or text."""
 
     facts: tuple[Blamed, ...]
+    warnings: tuple[str, ...] = ()
 
 
 async def blame(context: Context, request: BlameRequest) -> BlameReply:
-    found = await in_thread(context, context.services(), blamed, request.fact)
-    return BlameReply(facts=tuple(found))
+    return await in_thread(context, context.services(), _blame, request)
+
+
+def _blame(services: Services, request: BlameRequest) -> BlameReply:
+    found = blamed(services, request.fact)
+    features = dict.fromkeys(one.feature for one in found if one.feature)
+    warnings = (one for name in features for one in damaged_history.warnings(services.layout, name))
+    return BlameReply(facts=tuple(found), warnings=tuple(warnings))
 
 
 def blamed(services: Services, wanted: str) -> list[Blamed]:
@@ -146,7 +153,7 @@ def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
     elif event.builder and (event.how == "refreshed" or not is_models):
         by = STATIC.name  # no model ran for a refresh, or for files that the model did not draft
     return Origin(
-        at=event.at if event.how != fact_history.UNKNOWN else None,
+        at=event.at if event.how not in fact_history.UNDATED else None,
         how=event.how,
         by=by,
         commit=event.commit,

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from preread import aliases
-from preread.dossier import fact_history
+from preread.dossier import damaged_history, fact_history
 from preread.dossier.fact_changes import Change, Kind, Known, compare
 from preread.dossier.fact_history import Event
 from preread.models import Model
@@ -63,7 +63,7 @@ def _diff(services: Services, request: DiffRequest) -> DiffReply:
         since=base.at,
         version=base.label,
         changes=tuple(_described(change, later) for change in changes),
-        warnings=served.warnings,
+        warnings=(*served.warnings, *damaged_history.warnings(services.layout, served.feature)),
     )
 
 

@@ -3,15 +3,23 @@
 What people wrote is checked by `check`, not here, and only people repair it.
 """
 
+import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from preread import check, facts, publish
+from preread import backups, check, facts, publish
 from preread.builds import feature_lock, lost_files, lost_manifests, staleness
-from preread.dossier import build_records, fact_history, published, wrong_marks
+from preread.dossier import (
+    build_records,
+    damaged_history,
+    fact_history,
+    published,
+    wrong_marks,
+)
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, db
 from preread.infra.plural import counted
@@ -63,6 +71,7 @@ def of_feature(services: Services, feature: str) -> Iterator[Damage]:
         yield from _files(services, manifest)
     yield from _hint(services, feature, manifest)
     yield from _run_record(services, feature)
+    yield from _history(services, feature)
 
 
 def _is_newer(data: bytes) -> bool:
@@ -147,8 +156,32 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
 
 def _run_record(services: Services, feature: str) -> Iterator[Damage]:
     path = services.layout.run_record(feature)
+    yield from _in_the_way(path)
     if plain_bytes(path) is not None and build_records.read(services.layout, feature) is None:
         yield _aside(path, "E_RECORD", "it is not a valid run record")
+
+
+def _in_the_way(path: Path) -> Iterator[Damage]:
+    """A folder, a link, a pipe or the like in place of a file."""
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        yield Damage(path, "E_RECORD", "it is not a regular file; move it")
+
+
+def _history(services: Services, feature: str) -> Iterator[Damage]:
+    """Damage to the history of a feature's facts."""
+    layout = services.layout
+    found = published.in_place(layout, feature)
+    repair = partial(damaged_history.repair, layout, feature, found)
+    paths = fact_history.files(layout, feature)
+    for path in paths:
+        yield from _in_the_way(path)
+        if broken := damaged_history.broken_lines(path):
+            message = f"{counted(len(broken), 'line')} cannot be read, so events are missing"
+            fix = "they are moved to the backups, and what they changed is recorded as lost"
+            yield Damage(path, "E_RECORD", message, fix, repair, (path,))
+    if damaged_history.is_missing(layout, feature) and fact_history.facts_in(found.texts, feature):
+        message, fix = "the history of the facts is missing", "a new one starts with those of now"
+        yield Damage(paths[1], "E_RECORD", message, fix, repair)
 
 
 # -- damage that belongs to no single feature
@@ -163,10 +196,19 @@ def of_project(services: Services) -> Iterator[Damage]:
         yield from _topics(layout, personal=personal)
     if wrong_marks.is_damaged(layout):
         yield _aside(layout.wrong, "E_RECORD", "the facts that were marked as wrong are unreadable")
+    yield from _backups(layout)
     for path in feature_lock.unfinished_backups(services):
         message = "a killed call left this"
         repair = partial(feature_lock.remove_unfinished_backups, services)
         yield Damage(path, "E_LEFTOVER", message, "it is removed", repair)
+
+
+def _backups(layout: Layout) -> Iterator[Damage]:
+    for backup in backups.list_all(layout):
+        if damaged := backups.damaged(layout, backup):
+            what = "; ".join(f"{name} {why}" for name, why in damaged.items())
+            message = f"{what}; delete it if you do not need the others"
+            yield Damage(layout.backup_sets / backup.id, "E_BACKUP", message)
 
 
 def _topics(layout: Layout, *, personal: bool) -> Iterator[Damage]:

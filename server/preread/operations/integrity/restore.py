@@ -9,6 +9,7 @@ from preread import backups, facts, publish, versions
 from preread.builds import feature_lock
 from preread.check import check_unbudgeted
 from preread.dossier import fact_history, published
+from preread.errors import PrereadError
 from preread.gates.spans import decoded
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
@@ -23,12 +24,14 @@ class RestoreRequest(RequestModel):
     """Which backup to restore."""
 
     id: str = Field(description="The backup's id, as `backups` lists it.")
+    partly: bool = Field(False, description="Of a damaged backup, restore the undamaged files.")
 
 
 class RestoreReply(Model):
     """What was restored, and how to undo that."""
 
     restored: tuple[str, ...] = Field(description="The files that changed.")
+    damaged: tuple[str, ...] = Field((), description="Its damaged files, which were left out.")
     backup: str = Field(description="The id of the backup of what they replaced; may be empty.")
     next: str
 
@@ -36,7 +39,7 @@ class RestoreReply(Model):
 async def restore(context: Context, request: RestoreRequest) -> RestoreReply:
     services = context.services()
     services.layout.guard()
-    copies = await in_thread(context, services, _copies, request.id)
+    copies, damaged = await in_thread(context, services, _copies, request)
     async with AsyncExitStack() as locks:
         for feature in _features(services.layout, copies):
             services.layout.guard(feature)
@@ -44,13 +47,13 @@ async def restore(context: Context, request: RestoreRequest) -> RestoreReply:
             await in_thread(context, services, publish.recover, feature)
         reply = await in_thread(context, services, _restore, copies)
     await in_thread(context, services, facts.index, check_unbudgeted)
-    return reply
+    return reply.model_copy(update={"damaged": damaged})
 
 
 async def preview(context: Context, request: RestoreRequest) -> Preview:
     services = context.services()
     services.layout.guard()
-    copies = await in_thread(context, services, _copies, request.id)
+    copies, _ = await in_thread(context, services, _copies, request)
     changes = [
         previews.change(services.layout.relative(path), decoded(plain_bytes(path)), decoded(data))
         for path, data in copies.items()
@@ -59,8 +62,22 @@ async def preview(context: Context, request: RestoreRequest) -> Preview:
     return Preview(changes=tuple(changes))
 
 
-def _copies(services: Services, id_: str) -> dict[Path, bytes]:
-    return backups.copies(services.layout, backups.find(services.layout, id_))
+def _copies(
+    services: Services, request: RestoreRequest
+) -> tuple[dict[Path, bytes], tuple[str, ...]]:
+    """The backup's intact files, and its damaged ones. Raises E_NOT_FOUND and E_BACKUP."""
+    layout = services.layout
+    backup = backups.find(layout, request.id)
+    damaged = backups.damaged(layout, backup)
+    if damaged and not request.partly:
+        what = "; ".join(f"{name} {why}" for name, why in damaged.items())
+        raise PrereadError(
+            "E_BACKUP",
+            f"The backup {backup.id} is not whole: {what}. Nothing was restored.",
+            f"Restore its other files: `preread restore {backup.id} --partly`",
+            {"files": damaged},
+        )
+    return backups.copies(layout, backup), tuple(damaged)
 
 
 def _features(layout: Layout, copies: dict[Path, bytes]) -> list[str]:
