@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from preread.builds.watching import News, Watcher
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.mcp import resources
+from preread.operations import dispatch
 from preread.services import Services
 
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
@@ -101,6 +103,10 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+def expected(root: Path) -> Callable[[Exception], PrereadError]:
+    return partial(dispatch.expected, root, "watch")
+
+
 @contextmanager
 def watching(
     root: Path, *, refreshes: bool = False
@@ -114,7 +120,9 @@ def watching(
             super().check(changed)  # type: ignore[arg-type]
             looks.append(changed)
 
-    watcher = Counting(lambda: services(root), told.append, refreshes=refreshes)
+    watcher = Counting(
+        lambda: services(root), told.append, expected=expected(root), refreshes=refreshes
+    )
     thread = threading.Thread(target=watcher.run)
     thread.start()
     try:
@@ -427,7 +435,7 @@ def test_the_first_dossier_is_news_and_so_is_one_after_the_last_was_removed(
     (tmp_path / "login.py").write_text(CODE)
     (tmp_path / ".git").mkdir()
     told: list[News] = []
-    watcher = Watcher(lambda: services(tmp_path), told.append)
+    watcher = Watcher(lambda: services(tmp_path), told.append, expected=expected(tmp_path))
     thread = threading.Thread(target=watcher.run)
     thread.start()
     try:
@@ -450,7 +458,7 @@ def test_it_polls_where_nothing_can_be_watched_and_says_so(root: Path, tmp_path:
     )
     with process(root, PYTHONPATH=str(fake)) as wait_for:
         wait_for("Polling for changes")
-        wait_for("OS file watch limit reached")
+        wait_for("no file watches left")
         spoil(root)
         wait_for("login is stale")
         restore(root)
@@ -472,7 +480,7 @@ def test_what_keeps_it_from_watching_is_said_once(
             return services(root)
         raise PrereadError("E_PROJECT_DIR", "It is away." if len(attempts) < 9 else "It is a file.")
 
-    watcher = Watcher(away, lambda _: None, said.append)
+    watcher = Watcher(away, lambda _: None, said.append, expected=expected(root))
     thread = threading.Thread(target=watcher.run)
     thread.start()
     try:
@@ -483,12 +491,47 @@ def test_what_keeps_it_from_watching_is_said_once(
     assert [text.partition(".")[0] for text in said] == ["It is away", "It is a file"]
 
 
-def test_it_polls_when_the_systems_watches_have_run_out(root: Path) -> None:
-    few = "echo 3 > /proc/sys/user/max_inotify_watches"  # of a user namespace of its own
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ("3 > /proc/sys/user/max_inotify_watches", "the system has no file watches left"),
+        ("0 > /proc/sys/user/max_inotify_instances", "the system allows no further watcher"),
+    ],
+)
+def test_it_polls_when_the_system_lets_it_watch_no_more(root: Path, limit: str, why: str) -> None:
+    few = f"echo {limit}"  # of a user namespace of its own
     if subprocess.run(["unshare", "-Ur", "sh", "-c", few], capture_output=True).returncode:
         pytest.skip("no user namespace can be made here")
     with process(root, "unshare", "-Ur", "sh", "-c", f'{few}; exec "$@"', "sh") as wait_for:
-        wait_for("Polling for changes, because they cannot be watched: OS file watch limit")
+        wait_for(f"Polling for changes, because they cannot be watched: {why}")
+        assert not any("Error" in line or "[" in line for line in wait_for.lines)
+        spoil(root)
+        wait_for("login is stale")
+
+
+@pytest.mark.parametrize("during", ["before", "while"])
+def test_a_bug_is_written_down_and_does_not_end_the_watching(
+    root: Path, tmp_path: Path, during: str
+) -> None:
+    """A library that fails at its first call, or at its first change, with what nobody expects."""
+    fake, failed = tmp_path / "fake", tmp_path / "failed"
+    fake.mkdir()
+    at_once = "    fail()\n" if during == "before" else ""
+    (fake / "watchfiles.py").write_text(
+        "import os, time\n\n\ndef fail():\n"
+        f"    if not os.path.exists({str(failed)!r}):\n"
+        f"        open({str(failed)!r}, 'w').close()\n        raise KeyError('odd')\n\n\n"
+        f"def watch(*paths, stop_event, **options):\n{at_once}"
+        "    yield set()\n    fail()\n"
+        "    while not stop_event.is_set():\n        time.sleep(0.1)\n        yield set()\n"
+    )
+    with process(root, PYTHONPATH=str(fake)) as wait_for:
+        wait_for("KeyError: 'odd'")
+        [line] = [line for line in wait_for.lines if "KeyError" in line]
+        assert line.rstrip().endswith("Watching tries again every 5 s.")
+        log = Layout(root).log
+        assert str(log) in line
+        assert "KeyError: 'odd'" in log.read_text()
         spoil(root)
         wait_for("login is stale")
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from preread import inputs
 from preread.builds import staleness
 from preread.builds.computing import Computing, Files, Verdict, files_of
-from preread.builds.file_events import Batches, has_other_folders
+from preread.builds.file_events import Batches, Unwatchable, has_other_folders
 from preread.dossier import published, sources
 from preread.errors import PrereadError
 from preread.models import Manifest
@@ -62,9 +62,14 @@ class Watcher:
         tell: Callable[[News], object],
         say: Callable[[str], object] = lambda _: None,
         *,
+        expected: Callable[[Exception], PrereadError],
         refreshes: bool = False,
     ) -> None:
-        """With `refreshes`, stale dossiers are refreshed once nothing has changed for a while."""
+        """With `refreshes`, stale dossiers are refreshed once nothing has changed for a while.
+
+        `expected` turns any exception into what a person is told, and writes down a bug.
+        """
+        self._expected = expected
         self._services, self._tell, self._say = services, tell, say
         self._refreshes, self._tried = refreshes, dict[str, DossierState]()
         self._layout = services().layout
@@ -83,35 +88,50 @@ class Watcher:
             self._computing.stop()
 
     def _run(self) -> None:
-        while not self.stop.is_set() and not published.features(self._layout):
-            self._is_first = False
-            self.stop.wait(NO_DOSSIERS_SECONDS)
-        poll, said = False, ""
+        polls, said = False, ""
         while not self.stop.is_set():
             try:
-                self._poll() if poll else self._watch()
-            except PrereadError as error:
-                if error.message != said:
-                    every = f"Watching tries again every {NO_DOSSIERS_SECONDS:.0f} s."
-                    self._say(f"{error.message} {every}")
-                    said = error.message
+                self._wait_for_dossiers()
+                self._poll() if polls else self._watch()
+            except Unwatchable as error:
+                polls = True
+                self._say(f"Polling for changes, because they cannot be watched: {error}.")
+            except BrokenPipeError:  # nobody reads what it tells
+                raise
+            except Exception as error:
+                if self.stop.is_set():
+                    return
+                said = self._say_once(error, said)
                 self.stop.wait(NO_DOSSIERS_SECONDS)
-            except (OSError, ImportError) as error:
-                poll = True
-                self._say(f"Polling for changes, because they cannot be watched: {error}")
+
+    def _say_once(self, error: Exception, said: str) -> str:
+        """Say what keeps it from watching, unless that was `said` last; returns what was."""
+        now = repr(error)
+        if now != said:
+            told = self._expected(error)
+            again = f"Watching tries again every {NO_DOSSIERS_SECONDS:.0f} s."
+            self._say(" ".join(filter(None, (told.message, told.hint, again))))
+        return now
+
+    def _wait_for_dossiers(self) -> None:
+        while not (self._known or self.stop.is_set() or published.features(self._layout)):
+            self._is_first = False
+            self.stop.wait(NO_DOSSIERS_SECONDS)
 
     # -- by notification
 
     def _watch(self) -> None:
-        """Watch by notification. Raises OSError when the system has no more watches."""
+        """Watch by notification. Raises Unwatchable."""
         while not self.stop.is_set():
             folders = self._folders()
-            with suppress(FileNotFoundError):  # a folder was deleted: list them again
-                self._watch_folders(folders)
+            try:
+                batches = Batches(folders, self.stop)
+            except FileNotFoundError:  # a folder was deleted: list them again
+                continue
+            self._watch_folders(batches, folders)
 
-    def _watch_folders(self, folders: set[str]) -> None:
+    def _watch_folders(self, batches: Batches, folders: set[str]) -> None:
         """Watch these folders until others have to be watched."""
-        batches = Batches(folders, self.stop)
         pause = self._check_all()  # for what changed before the watches were in place
         last = checked_at = active_at = computed_at = time.time()
         due = EVERYTHING_SECONDS

@@ -59,6 +59,7 @@ def watch(project: str) -> Callable[[], int]:
 
     def run() -> int:
         from preread.builds.watching import News, Watcher, described
+        from preread.operations import dispatch
 
         def tell(news: News) -> None:
             for line in described(news):
@@ -66,7 +67,8 @@ def watch(project: str) -> Callable[[], int]:
 
         make = partial(services_of, Path(project), os.environ)
         print_out(f"Watching {make().layout.root}; Ctrl-C ends it.")
-        Watcher(make, tell, lambda text: click.echo(text, err=True)).run()
+        expected = partial(dispatch.expected, Path(project), "watch")
+        Watcher(make, tell, lambda text: click.echo(text, err=True), expected=expected).run()
         return 0
 
     return run

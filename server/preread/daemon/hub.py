@@ -17,6 +17,7 @@ from preread.daemon.background import Background
 from preread.daemon.project_loop import ProjectLoop
 from preread.errors import PrereadError
 from preread.layout import Layout
+from preread.operations.dispatch import expected
 from preread.operations.registry import services_of
 from preread.records import sessions
 
@@ -121,7 +122,8 @@ class Hub:
 
                 watcher = Watcher(
                     lambda: services_of(self._root, self._environ),
-                    partial(self._loop.post, self._tell_news), _say, refreshes=True,
+                    partial(self._loop.post, self._tell_news), _say,
+                    expected=partial(expected, self._root, "watch"), refreshes=True,
                 )  # fmt: skip
                 threading.Thread(target=watcher.run, name="watch", daemon=True).start()
                 return watcher
@@ -182,4 +184,5 @@ def of_build(job: Job) -> Event:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"preread: {text}\n")
+    with suppress(OSError, ValueError):  # nobody reads it any more
+        sys.stderr.write(f"preread: {text}\n")

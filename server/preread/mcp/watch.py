@@ -4,6 +4,8 @@ import asyncio
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +17,7 @@ from mcp_types import EmptyResult, SubscribeRequestParams, UnsubscribeRequestPar
 
 from preread.errors import PrereadError
 from preread.mcp import resources
+from preread.operations.dispatch import expected
 from preread.operations.registry import services_of
 
 if TYPE_CHECKING:
@@ -90,7 +93,10 @@ async def watch(start: Path, environ: Mapping[str, str], subscribers: Subscriber
     def tell(news: "News") -> None:
         loop.call_soon_threadsafe(send.send_nowait, news)
 
-    watcher = Watcher(lambda: services_of(start, environ), tell, _say, refreshes=True)
+    watcher = Watcher(
+        lambda: services_of(start, environ), tell, _say,
+        expected=partial(expected, start, "watch"), refreshes=True,
+    )  # fmt: skip
     # A daemon, so that the process never waits for it.
     threading.Thread(target=watcher.run, name="watch", daemon=True).start()
     try:
@@ -101,4 +107,5 @@ async def watch(start: Path, environ: Mapping[str, str], subscribers: Subscriber
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"preread: {text}\n")
+    with suppress(OSError, ValueError):  # nobody reads it any more
+        sys.stderr.write(f"preread: {text}\n")
