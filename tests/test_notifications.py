@@ -199,6 +199,42 @@ async def test_a_client_hears_when_what_a_dossier_counts_changes(
             assert hints(root) == set()
 
 
+async def test_a_client_hears_of_the_files_that_change_appear_and_go(
+    root: Path, over_stdio: Open
+) -> None:
+    heard: Heard = []
+    await preread(root, "load", "login", "--level", "light")
+    folder = root / ".project" / "context" / "login"
+    added = folder / "anti-patterns.md"
+    assert not added.exists()
+
+    async def edit() -> None:
+        """Until it is heard: the watcher may have only just begun."""
+        while CHANGED not in heard:
+            with (folder / "patterns.md").open("a") as file:
+                file.write("\n<!-- later -->\n")
+            await anyio.sleep(1)
+
+    async def add() -> None:
+        added.write_text("# Anti-patterns: login\n\n## Traps\n- `LIMIT = 10` (login.py:1)\n")
+
+    async def remove() -> None:
+        added.unlink()
+
+    with anyio.fail_after(BOUND):
+        async with over_stdio(root, "legacy", heard) as client:
+            for one in (await client.list_resources()).resources:
+                await client.session.subscribe_resource(str(one.uri))
+            await client.session.subscribe_resource("dossier://login/anti-patterns.md")
+            await until_heard(heard, {CHANGED}, edit)
+            await anyio.sleep(SETTLED)
+            uris = {uri for _, uri in heard}
+            assert uris <= {CHANGED[1], "dossier://login/manifest.json"}
+            for work in (add, remove):
+                appeared = ("resources/updated", "dossier://login/anti-patterns.md")
+                await until_heard(heard, {appeared, LISTED}, work)
+
+
 def write(path: Path, limit: str) -> None:
     path.write_text(CODE.format(name=path.stem).replace("10", limit))
 

@@ -50,7 +50,8 @@ class News(NamedTuple):
     now: dict[str, DossierState]  # the dossiers whose state has changed
     gone: frozenset[str]
     new: frozenset[str]
-    checked: int = 0  # dossiers that were looked up
+    checked: int  # dossiers that were looked up
+    before: dict[str, DossierState]  # what was known of those that changed or are gone
 
 
 class Watcher:
@@ -234,15 +235,16 @@ class Watcher:
             if seen is not None and seen != self._known.get(feature):
                 now[feature] = seen
         gone, new = self._known.keys() - set(features), now.keys() - self._known.keys()
+        before = {name: self._known[name] for name in {*now, *gone} - new}
         for feature in gone:
             del self._known[feature]
             self._outdated.pop(feature, None)
         is_first, self._is_first = self._is_first, False
         self._known.update(now)
         if (now or gone) and not is_first:
-            self._tell(News(now, frozenset(gone), frozenset(new), len(wanted)))
+            self._tell(News(now, frozenset(gone), frozenset(new), len(wanted), before))
         elif is_first and (stale := {name: one for name, one in now.items() if one.why}):
-            self._tell(News(stale, frozenset(), frozenset(), len(wanted)))
+            self._tell(News(stale, frozenset(), frozenset(), len(wanted), {}))
 
     def _compute(self) -> None:
         """Begin to bring up to date what is out of date; see `computing`.

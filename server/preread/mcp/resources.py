@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from typing import TYPE_CHECKING
 
 from mcp_types import Completion, Resource, ResourceTemplate, TextResourceContents
 
@@ -16,6 +17,9 @@ from preread.gates.feature_names import is_feature
 from preread.layout import BY_NAME, MANIFEST, Layout
 from preread.mcp import quoted
 from preread.services import Services
+
+if TYPE_CHECKING:
+    from preread.builds.watching import News
 
 SCHEME = "dossier://"
 TEMPLATE = "dossier://{feature}/{file}"
@@ -53,6 +57,36 @@ def files(layout: Layout, feature: str) -> list[str]:
     """The names of a dossier's files, in the dossier's order."""
     folder = layout.dossier(feature)
     return [name for name in NAMES if (folder / name).is_file()]
+
+
+def changed(news: "News") -> list[str]:
+    """The URIs of what reads differently now: files, and with a dossier's staleness all its texts.
+
+    Those of a dossier that nothing was known of are all its files.
+    """
+    found = []
+    for feature in (*news.now, *news.gone):
+        was, now = news.before.get(feature), news.now.get(feature)
+        before, after = dict(was.files if was else ()), dict(now.files if now else ())
+        has_changed = was is None or now is None or was.files != now.files
+        is_refreshed = was is not None and bool(was.why) and now is not None and not now.why
+        has_new_note = was is None or now is None or was.why != now.why
+        names = {
+            name
+            for name in {*before, *after}
+            if has_new_note or before.get(name) != after.get(name)
+        }
+        names |= {MANIFEST} if has_changed or is_refreshed else set()
+        found += [f"{SCHEME}{feature}/{name}" for name in NAMES if name in names]
+    return found
+
+
+def is_list_changed(news: "News") -> bool:
+    """Whether files have appeared or gone."""
+    if news.new or news.gone:
+        return True
+    both = ((news.before.get(feature), now) for feature, now in news.now.items())
+    return any(was and dict(was.files).keys() != dict(now.files).keys() for was, now in both)
 
 
 def parsed(uri: str) -> tuple[str, str]:

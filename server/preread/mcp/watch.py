@@ -64,14 +64,13 @@ class Subscribers:
         return EmptyResult()
 
     async def tell(self, news: "News") -> None:
-        """Notify the clients of dossiers that changed, were published or were removed."""
-        names = (*news.now, *news.gone)
-        for uri in (f"dossier://{feature}/{name}" for feature in names for name in resources.NAMES):
+        """Notify the clients of files that changed, were published or were removed."""
+        for uri in resources.changed(news):
             await self.bus.publish(ResourceUpdated(uri))
             for one in tuple(self._sessions.values()):
                 if uri in one.uris:
                     await one.session.send_resource_updated(uri)
-        if news.new or news.gone:
+        if resources.is_list_changed(news):
             await self.bus.publish(ResourcesListChanged())
             for one in tuple(self._sessions.values()):
                 await one.session.send_resource_list_changed()
