@@ -100,6 +100,16 @@ def test_code_of_which_a_line_changed_is_dropped_counted_and_named(clocked, befo
     assert [one["text"] for one in clocked.scene.manifest["lost"]] == [LOST.partition(": ")[2]]
 
 
+def test_code_that_was_commented_out_is_dropped(scene):
+    body = CLOCKED[CLOCKED.index("    ticks = []") : CLOCKED.index("    return ticks")]
+    clocked = Clocked(scene, *body.rstrip().split("\n"))
+    quoted = f'    """\n{body}    """\n'
+    told = "".join(clocked.refreshed(CLOCKED.replace(body, quoted)))
+    assert "1 fact and 1 code block are gone, because the cited lines changed: " in told
+    assert LOST in told
+    assert "ticks" not in scene.texts["patterns.md"]
+
+
 def test_a_part_of_a_line_that_the_model_quoted_may_still_be_a_part(scene):
     code = ("def clock(", '    monkeypatch.setattr("time.sleep"')
     clocked = Clocked(scene, *code)

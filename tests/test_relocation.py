@@ -447,6 +447,102 @@ class Line(NamedTuple):
 BODY = ["return None", "self.count += 1", "if self.open:", "raise ValueError(name)", ""]
 
 
+PY = """\
+import time
+
+
+def run(call):
+    for delay in (1, 2, 4):
+        time.sleep(delay)
+        if call(delay):
+            return delay
+    return None
+"""
+JS = """\
+const MAX = 3;
+
+export function add(cart) {
+  if (cart.length > MAX) {
+    return false;
+  }
+  return cart;
+}
+"""
+RUST = """\
+impl Queue {
+    pub fn push(&mut self, item: u32) -> bool {
+        if self.n >= MAX {
+            return false;
+        }
+        true
+    }
+}
+"""
+
+
+def between(text, first, last, opener, closer):
+    """The text with an opener at the end of the line before some lines, and a closer after them."""
+    lines = text.split("\n")
+    lines[first - 2] += opener
+    return "\n".join((*lines[:last], closer, *lines[last:]))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "cited_lines", "opener", "closer"),
+    [
+        ("a.py", PY, (5, 8), '\n    """', '    """'),
+        ("a.py", PY, (6, 8), " '''", "'''"),
+        ("a.js", JS, (3, 8), "\n/*", "*/"),
+        ("a.js", JS, (4, 6), "/*", "*/"),
+        ("a.js", JS, (4, 6), "`", "`"),
+        ("a.js", JS.replace("3;", '"**/a";'), (4, 6), "/*", "*/"),
+        ("a.rs", RUST, (2, 7), "\n    /*", "    */"),
+        ("a.rs", RUST, (3, 5), "/* /* a */", "*/"),
+        ("a.rs", RUST, (3, 5), " /* slow", "*/"),
+        ("a.vue", f"<script>\n{JS}</script>\n", (4, 9), "\n/*", "*/"),
+    ],
+)
+def test_code_that_was_commented_out_is_not_the_cited_code(
+    root, path, text, cited_lines, opener, closer
+):
+    write(root, {f"shop/{path}": text})
+    first, last = cited_lines
+    record = cited(root, f"shop/{path}:{first}-{last}")
+    assert record[2].is_text is False
+    write(root, {f"shop/{path}": between(text, first, last, opener, closer)})
+    assert relocated(root, record) is None
+    write(root, {f"shop/{path}": f"\n{text}"})
+    assert relocated(root, record) == f"shop/{path}:{first + 1}-{last + 1}"
+
+
+HELP_OF_RUN = (
+    '    """Call until it works.\n\n    Waits one, two and four seconds between.\n    """\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "cited_line"),
+    [
+        ("a.py", PY.replace("    for", f"{HELP_OF_RUN}    for"), 7),
+        ("a.js", f"/**\n * Adds to a cart unless it is full.\n * Returns the cart.\n */\n{JS}", 2),
+        ("a.js", JS + "const HELP = `\n  add: puts one more thing into the cart\n`;\n", 10),
+        ("a.rs", f"/* The queue is never\n   longer than its maximum.\n*/\n{RUST}", 2),
+    ],
+)
+def test_a_comment_or_string_that_was_cited_is_followed(root, path, text, cited_line):
+    write(root, {f"shop/{path}": text})
+    record = cited(root, f"shop/{path}:{cited_line}")
+    assert record[2].is_text is True
+    write(root, {f"shop/{path}": f"\n\n{text}"})
+    assert relocated(root, record) == f"shop/{path}:{cited_line + 2}"
+
+
+def test_marks_of_comments_inside_strings_and_odd_quotes_open_no_comment(root):
+    text = "const FILES = 'src/**/*.ts'; // don't `quote\nconst MAX = 3 + FILES.length;\n"
+    write(root, {"shop/a.js": text})
+    assert cited(root, "shop/a.js:2")[2].is_text is False
+
+
 CAPS = "def test_caps():\n    assert cap(9) == 6\n"
 MORE_TESTS = "def test_more():\n    assert cap(1) == 1\n\n\n"
 

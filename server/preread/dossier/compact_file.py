@@ -263,6 +263,12 @@ class CompactFile:
         """Whether all lines from `start` up to, but not including, `end` are comments."""
         return all(line.startswith(ABOVE_DEFINITION) for line in self.lines[start - 1 : end - 1])
 
+    def is_text(self, start: int, end: int) -> bool:
+        """Whether the lines are inside a comment or string that begins before them."""
+        from preread import syntax
+
+        return syntax.is_inside_text(self.path, self.tree.text(self.path) or "", start, end)
+
     def span_digest(self, start: int, end: int) -> str:
         """The digest of the original lines, as in a manifest."""
         return sources.Span(tuple(self.raw[start - 1 : end])).digest

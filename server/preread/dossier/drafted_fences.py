@@ -7,7 +7,7 @@ from typing import NamedTuple
 from preread.dossier import fact_text, sources
 from preread.dossier.relocation import Relocator
 from preread.dossier.sources import Ref
-from preread.models import Draft, Fence, Manifest, Section
+from preread.models import Draft, Fence, Manifest, Section, SpanMark
 from preread.project.tree import Tree
 
 
@@ -47,7 +47,7 @@ class Follower:
         Without any fence, what is in place of the cited lines is what the section is about.
         """
         if ref.kind != "lines":
-            left = self._shown(name, section, ref)
+            left = self._shown(name, section, ref, None)
             return Followed(section.source if self._relocator.exists(ref) else "", left)
         mark = self._manifest.marks.get(section.source)
         if mark is None:
@@ -58,11 +58,13 @@ class Follower:
             places += (
                 [narrowed] if narrowed and self._relocator.is_in_symbol_of(narrowed, mark) else []
             )
-        found = [(one, self._shown(name, section, one)) for one in places if one is not None]
+        found = [(one, self._shown(name, section, one, mark)) for one in places if one is not None]
         best = max(found, key=lambda one: len(one[1]), default=None)
         return Followed(str(best[0]), best[1]) if best is not None else Followed("", ())
 
-    def _shown(self, name: str, section: Section, ref: Ref) -> tuple[Fence, ...]:
+    def _shown(
+        self, name: str, section: Section, ref: Ref, mark: SpanMark | None
+    ) -> tuple[Fence, ...]:
         """The fences of a section of which every line is a line of this source, in this order.
 
         A line that was only a part of a line when it was published may still be that.
@@ -71,15 +73,19 @@ class Follower:
         known = (
             (one, cut.get(fact_text.fence_key(name, section, one), ())) for one in section.fences
         )
-        return tuple(one for one, parts in known if self._shows(ref, one, parts))
+        return tuple(one for one, parts in known if self._shows(ref, one, parts, mark))
 
-    def _shows(self, ref: Ref, fence: Fence, parts: Collection[int]) -> bool:
+    def _shows(self, ref: Ref, fence: Fence, parts: Collection[int], mark: SpanMark | None) -> bool:
         whole = self._relocator.rows(ref)
         wanted = [(line, number in parts) for number, line in _filled(fence)]
-        if _has_in_order([{row} for row in whole], wanted):
-            return True
-        code = self._relocator.rows(ref, comments=False)
-        return _has_in_order([{*both} for both in zip(whole, code, strict=True)], wanted)
+        at = _in_order([{row} for row in whole], wanted)
+        if at is None:
+            code = self._relocator.rows(ref, comments=False)
+            at = _in_order([{*both} for both in zip(whole, code, strict=True)], wanted)
+        if at is None or mark is None:
+            return at is not None
+        lines = replace(ref, start=ref.start + at[0], end=ref.start + at[1])
+        return self._relocator.is_still_code(lines, mark)
 
 
 def cut_lines(tree: Tree, drafts: Iterable[Draft]) -> dict[str, tuple[int, ...]]:
@@ -107,13 +113,20 @@ def _filled(fence: Fence) -> Iterator[tuple[int, str]]:
     return ((number, row) for number, row in enumerate(rows, 1) if row)
 
 
-def _has_in_order(rows: Iterable[Collection[str]], wanted: Iterable[tuple[str, bool]]) -> bool:
-    """Whether the rows, each in one or more readings, have these lines one after the other.
+def _in_order(
+    rows: Iterable[Collection[str]], wanted: Iterable[tuple[str, bool]]
+) -> tuple[int, int] | None:
+    """The first and last of the rows, each in one or more readings, that have these lines in order.
 
-    Each line comes with whether it may be a part of a row.
+    Each line comes with whether it may be a part of a row. None without all of them.
     """
-    left = iter(rows)
-    return all(any(_is_row(row, line, is_part) for row in left) for line, is_part in wanted)
+    left, found = iter(enumerate(rows)), list[int]()
+    for line, is_part in wanted:
+        at = next((at for at, row in left if _is_row(row, line, is_part)), None)
+        if at is None:
+            return None
+        found.append(at)
+    return (found[0], found[-1]) if found else (0, 0)
 
 
 def _is_row(readings: Collection[str], line: str, is_part: bool) -> bool:

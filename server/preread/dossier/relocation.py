@@ -43,6 +43,7 @@ class Relocator:
                 "lines": ref.end - ref.start + 1,
                 "is_whole": text.definition(here.symbol) == (ref.start, ref.end),
                 "twins": max(1, sum(_is_twin(place, here) for place in equal)),
+                "is_text": text.is_text(ref.start, ref.end),
             }
         )
 
@@ -197,9 +198,18 @@ class Relocator:
     def _is_in_place(self, ref: Ref, marked: SpanMark) -> bool:
         """Whether unchanged lines are the cited ones, and not another copy of them."""
         here = self._text(ref.path).mark(ref.start, ref.end)
-        if here.symbol != marked.symbol:
+        if here.symbol != marked.symbol or not self.is_still_code(ref, marked):
             return False
         return bool(marked.symbol) or marked.copies == 1 or here.before == marked.before
+
+    def is_still_code(self, lines: Ref | Place, marked: SpanMark) -> bool:
+        """Whether lines are code if the marked ones were, and otherwise inside a comment or string.
+
+        Around code that was commented out, its own lines are the same.
+        """
+        if marked.is_text is None:
+            return True
+        return self._text(lines.path).is_text(lines.start, lines.end) == marked.is_text
 
     def _in_file(self, path: str, marked: SpanMark, digest: str) -> Place | None:
         """The place of the marked text, else with comments at its lines' ends or joined lines."""
@@ -210,7 +220,9 @@ class Relocator:
             chosen = _closest(
                 found, marked, lambda place: text.span_digest(place.start, place.end) == digest
             )
-            if chosen is not None and _is_same(chosen, found, marked):
+            if chosen is None or not _is_same(chosen, found, marked):
+                continue
+            if self.is_still_code(chosen, marked):
                 return chosen
         return None
 
@@ -233,6 +245,7 @@ class Relocator:
         found = [one for one in places if _is_moved(one, marked, is_kept=bool(current))]
         found = found or [one for one in places if _is_moved_into_class(one, marked)]
         found = found or [one for one in places if self._is_in_other_class(one, marked, path)]
+        found = [one for one in found if self.is_still_code(one, marked)]
         return found[0] if len(found) == 1 else None
 
     def _is_in_other_class(self, place: Place, marked: SpanMark, path: str) -> bool:

@@ -34,6 +34,11 @@ class SpanMark(Model):
         1, description="How many of the copies have the same neighbours in the same definition."
     )
     is_whole: bool = Field(False, description="Whether the lines are all of the symbol.")
+    is_text: bool | None = Field(
+        None,
+        description="Whether they are inside a comment or string that begins before them; null if "
+        "that is not known.",
+    )
 
 
 class LostFact(Model):

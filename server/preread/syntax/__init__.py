@@ -40,6 +40,7 @@ __all__ = [
     "details",
     "edition",
     "enclosing",
+    "is_inside_text",
     "names",
     "names_between",
     "outline",
@@ -114,18 +115,39 @@ def code_before_comments(path: str, text: str) -> dict[int, str]:
     return found
 
 
+def is_inside_text(path: str, text: str, start: int, end: int) -> bool:
+    """Whether lines are inside a comment or string that begins before them; only with a grammar.
+
+    It knows block comments, and strings between three quotes or backticks.
+    """
+    language = _readable(path, text)
+    found = _with_grammar(text, language) if language is not None else None
+    if found is None:
+        return False
+    from preread.syntax.inside import is_inside, may_be_inside
+
+    before = "\n".join(found[1].split("\n")[: start - 1])
+    return may_be_inside(found[0], before) and is_inside(*found, start, end)
+
+
 def _parsed(path: str, text: str, language: Language) -> "Reading | None":
     """The file parsed by its grammar; None without a query or if the text cannot be parsed."""
+    found = _with_grammar(text, language)
+    if found is None:
+        return None
+    from preread.syntax.reader import read
+
+    return read(path, found[1], found[0])
+
+
+def _with_grammar(text: str, language: Language) -> tuple[Language, str] | None:
+    """A file's language and text; of a component those of its scripts. None without a grammar."""
     if language.name in _COMPONENTS:
         script = language_of("component.ts")
         if script is None or "<script" not in text:
             return None
         language, text = script, split_script(text)[0]
-    if language.grammar is None:
-        return None
-    from preread.syntax.reader import read
-
-    return read(path, text, language)
+    return (language, text) if language.grammar is not None else None
 
 
 def _readable(path: str, text: str) -> Language | None:
