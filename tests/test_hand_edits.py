@@ -12,6 +12,7 @@ from _processes import LOGIN, small
 from conftest import Cli, Ran, git
 from preread.builds import lost_manifests
 from preread.dossier import fact_text, hand_edits, lost_paths, markdown
+from preread.layout import BY_NAME
 from preread.models import Draft, Fact, Manifest, Section
 
 OLD = """# Patterns: login
@@ -1236,6 +1237,26 @@ def test_a_fact_with_a_source_that_never_was_stays_as_it_is(project: Path, cli: 
         warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
         assert [one for one in warnings if "do not say it" in one]
         assert mine in path.read_text()
+
+
+def test_a_load_and_a_check_name_files_that_are_not_read(project: Path, cli: Cli) -> None:
+    folder = file_of(project).parent
+    for name in ("notes.md.orig", ".notes.md", ".#notes.md", "notes.md~", "notes.txt"):
+        (folder / name).write_text("an editor's\n")
+    for names, what in (((), ""), (("team.md",), "team.md is"), (("us.md",), "team.md, us.md are")):
+        for name in names:
+            (folder / name).write_text("# Team\n\n## Ours\n- five (login.py:3)\n")
+        for arguments in ((), ("--force",)):
+            warnings = cli("load", "login", "--json", *arguments, cwd=project).json["warnings"]
+            found = [one.partition(" not read")[0] for one in warnings]
+            assert found == ([what] if what else [])
+        for asked in (("login",), ("--all",)):
+            checked = cli("check", *asked, "--json", cwd=project).json
+            assert checked["ok"]
+            found = [one.removeprefix("login: ") for one in checked["warnings"]]
+            assert found == warnings
+        for name in BY_NAME:
+            assert not names or name in warnings[0]
 
 
 def test_a_load_names_lines_that_cite_files_but_are_not_facts(project: Path, cli: Cli) -> None:

@@ -223,6 +223,7 @@ def from_published(
         *_unread_warnings(found, manifest),
         *_unread_sources(layout.root, found, manifest),
         *_fence_warnings(found, manifest),
+        *published.unknown_files(layout, request.feature),
         *filter(None, [inputs.knowledge_warning(layout)]),
     ]
     missing = manifest.missing if manifest.status == "partial" else ()

@@ -4,7 +4,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ SECTIONS = (
     "missing", "lost", "wordings", "fault", "subjects", "cut_lines",
 )  # fmt: skip
 MAX_READS = 50
+MAX_NAMED = 5  # files named in a note
 PAUSE = 0.01  # seconds between reads; longer than any file system's time stamp resolution
 # A staging folder is complete when its name has this suffix and it contains this file. A builder
 # could write the file, but cannot rename its folder.
@@ -253,6 +254,18 @@ def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
         if data is not None and row.name not in removed and not says_nothing(data):
             found[row.name] = data
     return found
+
+
+def unknown_files(layout: Layout, feature: str) -> Iterator[str]:
+    """A note on files in a dossier's folder that look like parts of it and are not read."""
+    names = names_in(layout.dossier(feature))
+    found = [one for one in names if one.endswith(".md") and one[0] != "." and one not in BY_NAME]
+    if found:
+        what = f"{found[0]} is" if len(found) == 1 else f"{', '.join(found[:MAX_NAMED])} are"
+        yield (
+            f"{what} not read, and nothing keeps its facts true: a dossier consists of "
+            f"{', '.join(BY_NAME)}. Move the facts into one of these."
+        )
 
 
 def in_place(layout: Layout, feature: str) -> Published:

@@ -82,6 +82,7 @@ def _check_all(services: Services) -> CheckReply:
     replies = [_check_one(services, name) for name in published.features(services.layout)]
     stored = integrity.look(services)
     problems = [problem for reply in replies for problem in reply.problems]
+    notes = [f"{reply.feature}: {note}" for reply in replies for note in reply.warnings]
     problems += [
         ProblemFound(path=one.path, line=1, code=one.code, message=one.message, fix=one.fix)
         for one in stored.problems
@@ -91,7 +92,7 @@ def _check_all(services: Services) -> CheckReply:
         ok=not problems,
         facts=sum(reply.facts or 0 for reply in replies),
         problems=tuple(problems),
-        warnings=tuple(f"{name} is being built: not checked" for name in stored.busy),
+        warnings=(*notes, *(f"{name} is being built: not checked" for name in stored.busy)),
     )
 
 
@@ -114,7 +115,7 @@ def _check_one(services: Services, feature: str) -> CheckReply:
         ok=not problems,
         facts=len(checked.verdicts) - len(unverified),
         problems=tuple(_problem_found(problem, found.path) for problem in problems),
-        warnings=found.warnings,
+        warnings=(*found.warnings, *published.unknown_files(services.layout, found.feature)),
     )
 
 
