@@ -67,16 +67,26 @@ def test_missing_inputs_have_no_digest(root):
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_knowledge_that_is_not_a_file_is_named_in_each_reply(cli, tmp_path, make):
+def test_knowledge_that_is_not_a_file_counts_as_unreadable_and_costs_no_facts(cli, tmp_path, make):
     project = small(tmp_path / "p")
+    fact = ("a token is good for one hour", "--sources", "login.py:1")
+    assert cli("remember", *fact, cwd=project).status == 0
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    remembered = project / ".project/context/login/requirements.md"
+    before = remembered.read_text()
+    assert fact[0] in before
     place = project / ".project/knowledge.md"
     place.unlink()
     make(place)
     for _ in range(2):
         (warning,) = cli("load", "login", "--json", cwd=project).json["warnings"]
-        assert warning.startswith(".project/knowledge.md is ")
-        assert "was ignored" in warning
+        assert f"{place} cannot be read: it is a " in warning
+        assert remembered.read_text() == before
+    for command in (["recall", "token"], ["load", "paint"], ["check", "--all"]):
+        failed = cli(*command, "--json", cwd=project)
+        assert failed.json["code"] == "E_READ"
+        assert str(place) in failed.json["message"]
+        assert "make it a regular file" in failed.json["hint"]
 
 
 @pytest.mark.parametrize("name", ["knowledge.md", "tickets/SHOP-142.md"])

@@ -57,11 +57,12 @@ def keep_file(layout: Layout, feature: str, name: str) -> None:
 def keep(layout: Layout, why: str, paths: Iterable[Path], of: Layout | None = None) -> str:
     """Copy files of `.project/` into a new set; returns its id, empty if there is nothing to copy.
 
-    `why` is part of the id: letters, digits and hyphens. `of` is the project whose files they are,
-    by default the one that keeps the copies. Raises E_WRITE and E_READ.
+    Of a folder, the files in it are copied. `why` is part of the id: letters, digits and hyphens.
+    `of` is the project whose files they are, by default the one that keeps the copies. Raises
+    E_WRITE and E_READ.
     """
     owner = of or layout
-    found = {path: plain_bytes(path) for path in paths}
+    found = {file: plain_bytes(file) for path in paths for file in _files_of(path)}
     copies = {path: data for path, data in found.items() if data is not None}
     if not copies:
         return ""
@@ -75,6 +76,14 @@ def keep(layout: Layout, why: str, paths: Iterable[Path], of: Layout | None = No
         return _write(layout.backup_sets, name, relative)
     finally:
         lock.release()
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    """A file, or the files in a folder."""
+    if path.is_symlink() or not path.is_dir():
+        yield path
+    else:
+        yield from (Path(place) / name for place, _, names in os.walk(path) for name in names)
 
 
 def _write(sets: Path, name: str, copies: Mapping[Path, bytes]) -> str:

@@ -139,6 +139,15 @@ class PrereadError(Exception):
         return f"{self.code}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
 
+MORE_FILES = "Raise the limit of open files (`ulimit -n`) or close other programs"
+# What to do about errors that are not a matter of permissions or the disk.
+_TO_READ = {
+    errno.EMFILE: MORE_FILES,
+    errno.ENFILE: MORE_FILES,
+    errno.EISDIR: "Move it away or make it a regular file",
+}
+
+
 class Unreadable(PrereadError):  # noqa: N818 - a state of a file, other than absent
     """A file exists, or may exist, but cannot be read."""
 
@@ -146,7 +155,8 @@ class Unreadable(PrereadError):  # noqa: N818 - a state of a file, other than ab
 
     def __init__(self, path: object, error: OSError) -> None:
         self.why = (error.strerror or str(error)).lower()
-        hint = "Fix its permissions or the disk, then call again. Nothing published has changed."
+        to_do = _TO_READ.get(error.errno or 0, "Fix its permissions or the disk")
+        hint = f"{to_do}, then call again. Nothing published has changed."
         details = {"path": str(path), "errno": error.errno}
         super().__init__(self.CODE, f"{path} cannot be read: {self.why}.", hint, details)
 

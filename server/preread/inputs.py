@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from preread.dossier.published import digest
 from preread.errors import PrereadError, Unreadable
 from preread.gates.spans import decoded
-from preread.layout import Layout
+from preread.infra.reading import require_no_obstacle
 from preread.models import Request
 from preread.project.globs import glob_pattern
 from preread.project.tree import WALK_SKIPS, Tree
@@ -73,14 +73,19 @@ def _any_of(globs: list[str]) -> re.Pattern[str]:
 
 
 def digests(services: Services, request: Request) -> dict[str, str]:
-    """The digest of each input that exists: `ticket:<id>`, `knowledge`, `documents`, `failures`."""
+    """The digest of each input that exists: `ticket:<id>`, `knowledge`, `documents`, `failures`.
+
+    Raises Unreadable, also for a folder or a pipe in place of an input: it may hide facts.
+    """
     tree, found = services.tree, {}
     files = {"knowledge": tree.layout.knowledge, "documents": tree.layout.loaded}
     if request.ticket:
         files[f"ticket:{request.ticket}"] = tree.layout.ticket(request.ticket)
     for key, file in files.items():
         data = tree.required(tree.layout.relative(file))
-        if data is not None:
+        if data is None:
+            require_no_obstacle(file)
+        else:
             found[key] = digest(data)
     current = reports(services)
     if current is not None and current.failures_digest:
@@ -91,18 +96,6 @@ def digests(services: Services, request: Request) -> dict[str, str]:
 def unreadable(tree: Tree) -> dict[str, str]:
     """Inputs that cannot be read, each with the reason; the keys are like those of `digests`."""
     return {f"{UNREADABLE}{path}": why for path, why in tree.unreadable.items()}
-
-
-def knowledge_warning(layout: Layout) -> str:
-    """The warning for a `knowledge.md` that is a folder, a pipe or the like; else empty."""
-    path = layout.knowledge
-    try:
-        if path.is_file() or not path.exists():
-            return ""
-    except OSError:  # unreadable files are reported elsewhere
-        return ""
-    kind = "a folder" if path.is_dir() else "not a regular file"
-    return f"{layout.relative(path)} is {kind} and was ignored; make it a Markdown file."
 
 
 def is_readable_again(tree: Tree, key: str) -> bool:

@@ -166,7 +166,7 @@ def _back_up_edited(layout: Layout, ready: Ready, name: str) -> None:
         raise PrereadError(
             "E_WRITE",
             f"{path} is a folder, where the dossier needs a file.",
-            "Move it, then try again.",
+            "Move it away, or let `preread repair` do that, then try again.",
         )
     data = plain_bytes(path)
     if data is None or digest(data) in {ready.before.get(name), ready.manifest.files.get(name)}:

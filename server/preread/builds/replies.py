@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from preread import inputs
 from preread.builds import recording
 from preread.builds.assembly import Assembled
 from preread.dossier import (
@@ -224,7 +223,6 @@ def from_published(
         *_unread_sources(layout.root, found, manifest),
         *_fence_warnings(found, manifest),
         *published.unknown_files(layout, request.feature),
-        *filter(None, [inputs.knowledge_warning(layout)]),
     ]
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}

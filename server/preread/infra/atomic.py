@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from preread.errors import PrereadError
+from preread.errors import MORE_FILES, PrereadError
 from preread.infra.reading import names_in
 from preread.layout import PROJECT
 
@@ -32,6 +32,8 @@ def write_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         why = REASONS.get(error.errno or 0) or error.strerror or str(error)
         hint = "Free some disk space or fix the permissions, then try again."
+        if error.errno in {errno.EMFILE, errno.ENFILE}:
+            hint = f"{MORE_FILES}, then try again."
         if error.errno in IN_THE_WAY:
             hint = "Move what is in the way (a file where a folder belongs, or the reverse)."
         message = f"{path} cannot be written: {why}."

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.locks import FileLock, are_supported
+from preread.infra.reading import obstacle
 from preread.infra.sqlite import (
     DAMAGE,
     LOCK_SECONDS,
@@ -262,6 +263,9 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
         with suppress(*DAMAGE, PrereadError):
             return work(shared.connection)
     found = place(layout)
+    if kind := obstacle(found.db):
+        hint = "`preread repair` moves it away; the index is then built again from the files."
+        raise PrereadError("E_WRITE", f"{found.db} is {kind} instead of a file.", hint)
     with operational_errors(found.db, HINT):
         if not found.db.exists():
             _recreate(found)

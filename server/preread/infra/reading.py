@@ -51,6 +51,23 @@ def plain_bytes(
         return file.read()
 
 
+def obstacle(path: Path) -> str:
+    """What is at a path in place of a file or a link to one; empty if nothing is, or unknown."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return ""
+    if stat.S_ISREG(mode):
+        return ""
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe, a socket or a device"
+
+
+def require_no_obstacle(path: Path) -> None:
+    """Raise Unreadable for a folder, a pipe or the like in place of a file that people write."""
+    if kind := obstacle(path):
+        raise Unreadable(path, OSError(errno.EISDIR, f"it is {kind}"))
+
+
 def chunks(path: Path | str, size: int) -> Iterator[bytes]:
     """The bytes of a regular file in parts of this size; none if `plain_bytes` would be None.
 

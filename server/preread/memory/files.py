@@ -8,7 +8,7 @@ from typing import TypeVar
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.locks import FileLock
-from preread.infra.reading import plain_bytes
+from preread.infra.reading import plain_bytes, require_no_obstacle
 from preread.layout import Layout
 from preread.memory.book import Book
 
@@ -82,6 +82,8 @@ def _bytes(layout: Layout, *, personal: bool) -> bytes | None:
             f"{path} is a symbolic link.",
             "Replace it with a file: links are not followed.",
         )
+    if data is None:
+        require_no_obstacle(path)
     return data
 
 

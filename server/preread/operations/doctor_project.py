@@ -12,6 +12,7 @@ from preread.builders import locate, mcp_servers
 from preread.dossier import published
 from preread.errors import PrereadError
 from preread.infra import db
+from preread.infra.reading import obstacle
 from preread.layout import Layout
 from preread.operations import doctor_gates
 from preread.operations.health import HealthCheck, fail, ok, warn
@@ -131,6 +132,9 @@ def _database(layout: Layout) -> HealthCheck:
     path = db.place(layout).db if layout.cache.is_dir() else layout.db
     if not path.exists():
         return ok("database", "not there yet; it is derived from the files")
+    if kind := obstacle(path):
+        hint = "`preread repair` moves it away."
+        return warn("database", f"{path.name} is {kind} instead of a file", hint)
     address = f"{path.as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=5)) as connection:

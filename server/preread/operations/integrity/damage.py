@@ -23,7 +23,7 @@ from preread.dossier import (
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, db
 from preread.infra.plural import counted
-from preread.infra.reading import names_in, plain_bytes
+from preread.infra.reading import names_in, obstacle, plain_bytes
 from preread.layout import MANIFEST, Layout
 from preread.memory import files
 from preread.models import Manifest
@@ -49,6 +49,18 @@ def _aside(path: Path, code: str, message: str, fix: str = SET_ASIDE) -> Damage:
     return Damage(path, code, message, fix, partial(atomic.remove, path), (path,))
 
 
+def _in_the_way(layout: Layout, path: Path, code: str) -> Iterator[Damage]:
+    """A folder, a pipe or the like in place of a file that Preread can make again."""
+    kind = obstacle(path)
+    if not kind:
+        return
+    message = f"it is {kind} instead of a file"
+    if layout.project not in path.parents:  # the person's cache folder, of which nobody has backups
+        yield Damage(path, code, f"{message}; move it away")
+    else:
+        yield _aside(path, code, message, SET_ASIDE if path.is_dir() else "it is removed")
+
+
 # -- one feature; its lock must be held
 
 
@@ -63,6 +75,9 @@ def of_feature(services: Services, feature: str) -> Iterator[Damage]:
         )
         return
     path = layout.dossier(feature) / MANIFEST
+    if in_the_way := [*_in_the_way(layout, path, "E_MANIFEST")]:
+        yield from in_the_way  # the next round restores the manifest
+        return
     data = plain_bytes(path)
     manifest = published.parse_manifest(data, feature)
     if manifest is None and not (data is not None and _is_newer(data)):
@@ -103,7 +118,8 @@ def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
         path = folder / one.name
         message = f"the manifest lists it, and it is {one.state}"
         if one.is_blocked:
-            yield Damage(path, "E_FILE_MISSING", f"{message}; move it")
+            # The next round restores the file.
+            yield from _in_the_way(services.layout, path, "E_FILE_MISSING")
         elif one.copy is not None:
             fix = "it is restored from a copy"
             repair = partial(atomic.write, path, one.copy, durable=True)
@@ -227,6 +243,9 @@ def _topics(layout: Layout, *, personal: bool) -> Iterator[Damage]:
 def _index(services: Services) -> Iterator[Damage]:
     path = db.place(services.layout).db
     if not path.exists():
+        return
+    if in_the_way := [*_in_the_way(services.layout, path, "E_INDEX")]:
+        yield from in_the_way
         return
     fix = "it is built again from the files"
     if db.is_damaged(services.layout):
