@@ -141,6 +141,7 @@ def test_without_a_copy_a_build_writes_the_file_again_and_peoples_facts_are_name
     before = path_of(project).read_text()
     forget_copies(project)
     lose(path_of(project))
+    damaged = path_of(project).read_bytes() if lose is zeroed else None
     found = cli("repair", "--json", cwd=project)
     [left] = [one for one in found.json["left"] if one["code"] == "E_FILE_MISSING"]
     assert FACT in left["message"]
@@ -151,6 +152,10 @@ def test_without_a_copy_a_build_writes_the_file_again_and_peoples_facts_are_name
     assert f"What people wrote there is gone: {FACT}" in warning
     assert "`preread diff login` prints it" in warning
     assert path_of(project).read_text() in before
+    if damaged is not None:
+        assert "`preread backups login` lists what was left of it" in warning
+        copies = Layout(project).backups("login").iterdir()
+        assert damaged in {copy.read_bytes() for copy in copies}
     assert FACT.partition(" (")[0] in cli("diff", "login", cwd=project).out
     assert problems(cli, project) == []
 

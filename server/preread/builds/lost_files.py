@@ -70,16 +70,11 @@ def restore(services: Services, feature: str) -> list[str]:
     lost = find(services, manifest)
     warnings = [_warning(services, manifest, one) for one in lost]
     for one in lost:
-        put_back(services, feature, one)
+        if one.copy is not None and not one.is_blocked:
+            backups.keep_file(services.layout, feature, one.name)
+            atomic.write(services.layout.dossier(feature) / one.name, one.copy, durable=True)
+            stale_hints.clear(services.layout, feature)
     return warnings
-
-
-def put_back(services: Services, feature: str, lost: LostFile) -> None:
-    """Replace a lost file by its copy, if there is one, and back up what is left of it."""
-    if lost.copy is not None and not lost.is_blocked:
-        backups.keep_file(services.layout, feature, lost.name)
-        atomic.write(services.layout.dossier(feature) / lost.name, lost.copy, durable=True)
-        stale_hints.clear(services.layout, feature)
 
 
 def _warning(services: Services, manifest: Manifest, lost: LostFile) -> str:
