@@ -148,9 +148,22 @@ def keep(services: Services, feature: str, before: Published | None, then: State
         db.use(services.layout, work)
 
 
-def begin(services: Services, feature: str) -> None:
-    """Begin another chain with the published dossier, which someone has just changed."""
-    keep(services, feature, None, State("", ()))
+def keep_copy(services: Services, feature: str) -> None:
+    """Store the published dossier outside of the chain, so that lost files can be restored."""
+    found = published.read(services.layout, feature)
+    if found is None or found.manifest is None:
+        return
+    key = (feature, "", _asked(found.manifest), "")
+    row = (*key, "{}", _packed(found.manifest, found.texts, None))
+
+    def work(connection: sqlite3.Connection) -> None:
+        with sqlite.transaction(connection):
+            connection.execute(_DROP_EQUAL, key)
+            connection.execute("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?)", row)
+            connection.execute(_DROP_OLDEST, (feature, feature, KEPT))
+
+    with suppress(PrereadError):
+        db.use(services.layout, work)
 
 
 def _outside(services: Services, *manifests: Manifest | None) -> dict[str, str]:

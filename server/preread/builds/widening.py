@@ -71,11 +71,11 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
         kept = tuple(draft for name, draft in drafts.items() if name in manifest.drafted)
         plan = Plan(asked, kept=kept, published=found, how="extended")
         reply = await build.draft_and_publish(services, plan, everything, begun)
-        await step(versions.begin, services, asked.feature)
+        await step(versions.keep_copy, services, asked.feature)
         return reply
     widened = await step(_widened, services, asked, manifest, drafts, everything, about)
     await step(_publish, services, found, widened)
-    await step(versions.begin, services, asked.feature)
+    await step(versions.keep_copy, services, asked.feature)
     warnings = []
     if widened.added:
         warnings = [_warning(widened), *await step(build.index_facts, services)]

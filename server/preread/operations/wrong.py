@@ -200,7 +200,7 @@ def _drop(services: Services, feature: str, ids: set[str]) -> list[str]:
         with suppress(PrereadError):
             atomic.remove(staging)
         raise
-    versions.begin(services, feature)
+    versions.keep_copy(services, feature)
     return warnings
 
 

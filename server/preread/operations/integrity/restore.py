@@ -100,7 +100,7 @@ def _restore(services: Services, copies: dict[Path, bytes]) -> RestoreReply:
     for feature, found in before.items():
         now = published.in_place(layout, feature)
         fact_history.record_replacement(services, feature, found, now, fact_history.RESTORED)
-        versions.begin(services, feature)
+        versions.keep_copy(services, feature)
     return RestoreReply(
         restored=tuple(map(layout.relative, changed)),
         backup=backup,
