@@ -250,27 +250,27 @@ def test_line_ends_that_git_made_leave_the_dossier_fresh(root):
     [
         (
             {"src/login.py": "def login(user):\n    return check(user)\n"},
-            "a cited span changed: src/login.py:1-2",
+            "what it cites changed or moved: src/login.py:1-2",
         ),
         (
             {"tests/test_login.py": "def test_login_works():\n    assert True\n"},
-            "a cited span changed: tests/test_login.py::test_login_works",
+            "what it cites changed or moved: tests/test_login.py::test_login_works",
         ),
         (
             {"docs/guide.md": "# Guide\n\n# More\nanother part\n"},
-            "a cited span changed: doc:docs/guide.md#p2",
+            "what it cites changed or moved: doc:docs/guide.md#p2",
         ),
         (
             {"src/login.py": "x\n"},
-            "a cited span is gone: src/login.py:1-2 (`src/login.py` has 1 lines, not 1-2)",
+            "what it cites is no longer there: src/login.py:1-2 (`src/login.py` has 1 lines, not 1-2)",
         ),
         (
             {"docs/guide.md": "# Guide\n"},
-            "a cited span is gone: doc:docs/guide.md#p2 (`docs/guide.md` has 1 parts, not 2)",
+            "what it cites is no longer there: doc:docs/guide.md#p2 (`docs/guide.md` has 1 parts, not 2)",
         ),
         (
             {"src/new.py": "logout()\n"},
-            f'a cited span is gone: {ABSENT} (`src/new.py` contains "logout")',
+            f'what it cites is no longer there: {ABSENT} (`src/new.py` contains "logout")',
         ),
     ],
 )
@@ -378,7 +378,7 @@ def test_a_passed_check_counts_only_for_the_same_digest(root):
     age(root)
     assert why(root) == ""
     build(root, spans={ref: "0" * 16})
-    assert why(root) == f"a cited span changed: {ref}"
+    assert why(root) == f"what it cites changed or moved: {ref}"
 
 
 def test_a_failed_check_is_not_stored(root):

@@ -451,7 +451,7 @@ def test_a_stale_dossier_is_returned_with_a_warning_when_nothing_can_be_written(
     (project / ".project/.cache").write_text("")
     done = cli("load", "login", "--json", cwd=project)
     assert (done.status, done.json["state"], done.json["code"]) == (0, "cached", "E_WRITE")
-    assert "It is out of date (a cited span " in done.json["warnings"][-1]
+    assert "It is out of date (what it cites " in done.json["warnings"][-1]
     assert "could not be refreshed: " in done.json["warnings"][-1]
     assert cli("load", "login", "--force", "--json", cwd=project).json["status"] == "error"
     assert cli("load", "token", "--json", cwd=project).json["status"] == "error"

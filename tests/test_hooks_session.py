@@ -181,12 +181,12 @@ def test_the_hook_and_the_package_agree_on_every_span_of_a_built_dossier(project
     source[int(lines.split("-")[0]) - 1] += b" // changed"
     (project / path.strip("<>")).write_bytes(b"\n".join(source))
     text = scene.begin()
-    assert f"stale: a cited span changed: {path}" in text
+    assert f"stale: what it cites changed or moved: {path}" in text
     hint = project / ".project/.cache/stale/checkout"
-    assert hint.read_text().startswith(f"a cited span changed: {path}")
+    assert hint.read_text().startswith(f"what it cites changed or moved: {path}")
     [told] = json.loads(run_cli("status", "checkout", "--json", cwd=project).out)["dossiers"]
     assert told["fresh"]
-    assert told["refreshed"].startswith(f"a cited span changed: {path}")
+    assert told["refreshed"].startswith(f"what it cites changed or moved: {path}")
     assert not hint.exists()
 
 
@@ -282,7 +282,7 @@ def test_a_hint_that_is_no_longer_true_is_removed(scene: Scene) -> None:
             "commit:0123456": "x",
         },
     )
-    gone = "a cited span is gone: b.ts:1"
+    gone = "what it cites is no longer there: b.ts:1"
     assert gone in begun(scene, lambda said: gone in said)
     assert hint.read_text() == f"{gone}\n"
     scene.write("b.ts", "x\n")
@@ -294,7 +294,7 @@ def test_a_hint_that_is_no_longer_true_is_removed(scene: Scene) -> None:
     "said",
     [
         "the settings, the template or the rules changed\n",
-        "a cited span changed: commit:0123456\n",
+        "what it cites changed or moved: commit:0123456\n",
         "\xff\n",
     ],
 )

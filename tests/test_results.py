@@ -247,5 +247,8 @@ def test_a_new_run_keeps_a_dossier_valid_and_a_missing_cited_one_does_not(
     )
     Layout(project).results.write_text("")
     status = cli("status", "login", "--json", cwd=project).json["dossiers"][0]
-    assert (status["fresh"], "cited span is gone" in status["refreshed"]) == (True, True)
+    assert (status["fresh"], "what it cites is no longer there" in status["refreshed"]) == (
+        True,
+        True,
+    )
     assert "run:" not in cli("load", "login", "--json", cwd=project).json["dossier"]

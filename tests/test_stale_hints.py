@@ -42,7 +42,7 @@ def test_a_stale_dossier_gets_a_hint_that_the_next_refresh_clears(
 ) -> None:
     age(loaded)
     cli("check", "login", cwd=loaded)
-    assert "cited span" in hint(loaded).read_text()
+    assert "what it cites changed or moved" in hint(loaded).read_text()
     assert cli(words, "login", cwd=loaded).status == 0
     assert not hint(loaded).exists()
 
@@ -51,7 +51,7 @@ def test_status_refreshes_what_needs_no_model_and_is_not_tracked(cli: Cli, loade
     age(loaded)
     (found,) = cli("status", "--json", cwd=loaded).json["dossiers"]
     assert found["fresh"]
-    assert "cited span" in found["refreshed"]
+    assert "what it cites changed or moved" in found["refreshed"]
     assert "ATTEMPTS = 6" in (loaded / ".project/context/login/codebase.md").read_text()
     git(loaded, "add", "-Af", ".project/context")
     path = loaded / "login.py"
@@ -59,7 +59,7 @@ def test_status_refreshes_what_needs_no_model_and_is_not_tracked(cli: Cli, loade
     (found,) = cli("status", "--json", cwd=loaded).json["dossiers"]
     assert (found["fresh"], found["refreshed"]) == (False, "")
     assert git(loaded, "diff", "--name-only", "--", ".project/context") == ""
-    assert "cited span" in hint(loaded).read_text()
+    assert "what it cites changed or moved" in hint(loaded).read_text()
 
 
 def test_an_outdated_hint_is_cleared_by_the_next_lookup(cli: Cli, loaded: Path) -> None:

@@ -169,13 +169,13 @@ def test_the_gates_are_told_of_what_changed_before_and_while_it_watches(root: Pa
     spoil(root)
     before = {path: path.read_bytes() for path in (root / ".project").rglob("*.md")}
     with process(root) as wait_for:
-        wait_for("login is stale: a cited span changed: src/login.py:3")
+        wait_for("login is stale: what it cites changed or moved: src/login.py:3")
         assert "src/login.py:3" in hint(root).read_text()
         restore(root)
         wait_for("login is up to date")
         until(lambda: not hint(root).exists())
         (root / "src" / "login.py").unlink()
-        wait_for("login is stale: a cited span is gone")
+        wait_for("login is stale: what it cites is no longer there")
     assert {path: path.read_bytes() for path in (root / ".project").rglob("*.md")} == before
     assert git(root, "status", "--porcelain", "--", ".project") == ""
 
@@ -569,7 +569,7 @@ def test_a_session_is_told_once_at_its_next_prompt(root: Path) -> None:
         return done.stdout
 
     hint(root).parent.mkdir(parents=True, exist_ok=True)
-    hint(root).write_text("a cited span changed: src/login.py:3\n")
+    hint(root).write_text("what it cites changed or moved: src/login.py:3\n")
     assert told() == ""  # it does not use that dossier
     sessions.use_dossier(str(root), "s-1", "login")
     said = json.loads(told())["hookSpecificOutput"]

@@ -20,6 +20,7 @@ from preread.dossier.published import Published
 from preread.dossier.sources import Ref, SourceError
 from preread.errors import Unreadable
 from preread.gates import submodules
+from preread.gates.freshness import CHANGED, GONE
 from preread.layout import MANIFEST, REQUIRED
 from preread.models import LEVELS, Draft, Manifest, Request
 from preread.passed_checks import Check
@@ -324,10 +325,10 @@ def _changed(ref: Ref, digest: str, tree: Tree) -> Iterator[str]:
     try:
         now = sources.resolve(ref, tree).digest
     except SourceError as error:
-        yield f"a cited span is gone: {ref} ({error})"
+        yield f"{GONE}{ref} ({error})"
     else:
         if now != digest:
-            yield f"a cited span changed: {ref}"
+            yield f"{CHANGED}{ref}"
 
 
 def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:

@@ -24,7 +24,8 @@ MAX_MANIFEST = 4_000_000
 MAX_HINT, MAX_REASON = 65_536, 300
 _PATH = re.compile(r"<([^<>]+)>|([^<>,:`]+)")
 _OTHER_KINDS = ("absent:", "commit:", "run:", "ticket:", "doc:")
-CHANGED, GONE = "a cited span changed: ", "a cited span is gone: "  # as the package's hints begin
+# How the package's hints begin, too. Whether a span has only moved is not known before a refresh.
+CHANGED, GONE = "what it cites changed or moved: ", "what it cites is no longer there: "
 
 
 def parse(source: str) -> tuple[str, int, int] | None:
