@@ -125,6 +125,36 @@ def test_why_a_fact_was_added_is_not_why_it_moved_later(cli: Cli, root: Path) ->
     assert told(cli, root, "tokens are", since) == ("moved", "refreshed", "")
 
 
+def test_the_reason_of_a_changed_fact_names_only_the_lines_that_changed(
+    cli: Cli, root: Path
+) -> None:
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os')
+    edit(root, "def drop_token(", "def drop_tokens(")
+    assert cli("load", "login", cwd=root).status == 0
+    [where] = [one for one in diff(cli, root) if one["file"] == "summary.md"]
+    assert where["text"] == "code: `make_token` src/login.py:8, `drop_tokens` src/login.py:15"
+    assert where["why"] == "src/login.py:13 changed"
+
+
+def test_an_edit_of_one_file_is_no_reason_for_what_the_code_did_to_another(
+    cli: Cli, root: Path
+) -> None:
+    path = Layout(root).dossier("login") / "patterns.md"
+    path.write_text(path.read_text() + "\n## Mine\n- tokens are `make_token` (src/login.py:6)\n")
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os')
+    edit(root, "def drop_token", "def count_token():\n    return 1\n\n\ndef drop_token")
+    assert cli("load", "login", cwd=root).status == 0
+    changes = [one for one in diff(cli, root) if one["how"] == "refreshed"]
+    assert {one["kind"] for one in changes} >= {"added", "moved"}
+    assert [one for one in changes if "patterns.md" in one["why"]] == []
+    moved = fact(cli, root, "because the service refuses more")
+    [blamed] = cli("blame", moved["id"], "--json", cwd=root).json["facts"]
+    assert [(one["kind"], one["why"]) for one in blamed["origins"]] == [
+        ("moved", ""),
+        ("added", ""),
+    ]
+
+
 def test_a_reworded_or_deleted_fact_that_moved_was_still_edited(cli: Cli, root: Path) -> None:
     path = Layout(root).dossier("login") / "patterns.md"
     own = (

@@ -17,11 +17,12 @@ from preread.dossier import fact_text, markdown, sources
 from preread.dossier.committed import Committed
 from preread.dossier.fact_changes import Change, Facts, Known, compare
 from preread.dossier.published import Published
-from preread.dossier.sources import SourceError
+from preread.dossier.relocation import Relocator
+from preread.dossier.sources import Ref
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
-from preread.layout import Layout
+from preread.layout import BY_NAME, Layout
 from preread.models import Fact, Manifest, Model
 from preread.project import git
 from preread.project.tree import Tree
@@ -195,7 +196,7 @@ def record(services: Services, publish: Publish) -> None:
         if not past and before:
             new = _first_events(services, publish.before, before)
         changes = compare(before, publish.after)
-        reasons = _Reasons(services.tree, publish.before.manifest)
+        reasons = _Reasons(services.tree, publish.before.manifest, publish.new)
         event = Event(
             at=new[-1].at if new else round(time.time(), 3),
             how=publish.how,
@@ -273,24 +274,48 @@ def _change_since(layout: Layout, past: list[Event], found: Published, now: Fact
 class _Reasons:
     """Why facts were removed or changed: what happened to their sources."""
 
-    def __init__(self, tree: Tree, old: Manifest | None) -> None:
-        self._tree, self._spans = tree, old.spans if old is not None else {}
+    def __init__(self, tree: Tree, old: Manifest | None, new: Manifest) -> None:
+        self._tree, self._relocator = tree, Relocator(tree)
+        self._old, self._new = old or Manifest(feature=""), new
 
     def of(self, change: Change) -> str:
         if change.was is None or change.kind == "moved":
             return ""
-        found = [why for source in change.was.sources if (why := self._of_source(source))]
+        found = [why for source in change.was.sources if (why := self._of_source(source, change))]
         return "; ".join(found)
 
-    def _of_source(self, source: str) -> str:
-        ref, digest = sources.parse(source), self._spans.get(source)
-        if ref is None or digest is None or ref.kind not in {"lines", "path", "test"}:
+    def _of_source(self, source: str, change: Change) -> str:
+        ref, digest = sources.parse(source), self._old.spans.get(source)
+        if ref is None or not digest or ref.kind not in {"lines", "path", "test"}:
             return ""
-        try:
-            is_same = sources.resolve(ref, self._tree).digest == digest
-        except SourceError:
-            return f"{source} is gone"
-        return "" if is_same else f"{source} changed"
+        is_there = self._relocator.exists(ref)
+        if self._relocator.has_digest(ref, digest) or self._has_moved(ref, digest, change):
+            return ""
+        return f"{source} changed" if is_there else f"{source} is gone"
+
+    def _has_moved(self, ref: Ref, digest: str, change: Change) -> bool:
+        """Whether a source's text is elsewhere: other lines of the fact may have changed."""
+        now = change.now.sources if change.now is not None else ()
+        if any(self._new.spans.get(one) == digest for one in now):
+            return True
+        if ref.kind != "lines":
+            return self._relocator.found_elsewhere(ref, digest) is not None
+        mark = self._old.marks.get(str(ref))
+        if mark is not None:
+            return self._relocator.relocate(ref, digest, mark) is not None
+        return self._relocator.equal_lines(ref, digest) is not None
+
+
+def reason(event: Event, change: Change) -> str:
+    """Why an event changed a fact: what happened to its sources, else why the dossier was stale.
+
+    A fact that only moved needs no reason, and a person's edit of one file is none for another's.
+    """
+    shown = change.now or change.was
+    if change.why or not event.why or shown is None or change.kind == "moved":
+        return change.why
+    edited = [name for name in BY_NAME if name in event.why]
+    return "" if edited and shown.file not in edited else f"the dossier was stale: {event.why}"
 
 
 def lineage(past: Iterable[Event], fact: Known) -> Iterator[tuple[Event, Change]]:

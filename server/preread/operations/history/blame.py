@@ -159,7 +159,7 @@ def _origin(event: Event, change: Change, *, is_models: bool) -> Origin:
         commit=event.commit,
         kind=change.kind,
         before=was.text if was and now and was.text != now.text else "",
-        why=change.why or event.why,
+        why=fact_history.reason(event, change),
     )
 
 

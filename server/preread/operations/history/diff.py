@@ -72,9 +72,7 @@ def _described(change: Change, later: list[Event]) -> FactChange:
     if shown is None:
         raise ValueError("a change needs a fact")
     event, cause = _cause(change, later)
-    why = cause.why if cause else ""
-    if not why and event is not None and event.why and change.kind != "moved":
-        why = f"the dossier was stale: {event.why}"
+    why = fact_history.reason(event, cause) if event is not None and cause is not None else ""
     return FactChange(
         kind=change.kind,
         id=shown.id,
