@@ -39,43 +39,7 @@ def everything(root: Path) -> dict[str, bytes]:
 def break_everything(layout: Layout) -> set[tuple[str, str]]:
     """Damage of every kind; returns where it is to be found, and as what."""
     dossier = layout.dossier("checkout")
-    (dossier / "manifest.json").write_text("def folder(path: Path) -> None:
-    path.mkdir()
-    (path / "mine.txt").write_text(MINE)
-
-
-@pytest.mark.parametrize("make", [folder, os.mkfifo])
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        (".cache/index.db", "E_INDEX"),
-        ("context/cart/manifest.json", "E_MANIFEST"),
-        ("context/cart/codebase.md", "E_FILE_MISSING"),
-    ],
-)
-def test_what_is_in_the_place_of_a_file_is_moved_away_and_the_file_is_made_again(
-    cli: Cli, two: Path, make: Callable[[Path], None], name: str, code: str
-) -> None:
-    before = everything(two)
-    place = two / ".project" / name
-    place.unlink()
-    make(place)
-    if code == "E_INDEX":
-        assert "`preread repair` moves it away" in cli("gc", cwd=two).err
-    found = cli("check", "--all", "--json", cwd=two).json["problems"]
-    assert (str(place.relative_to(two)), code) in paths_of({"problems": found})
-    repaired = cli("repair", "--json", cwd=two)
-    left = [one["message"].partition(";")[2] for one in repaired.json["left"]]
-    assert left == [" build it again: `preread load cart`"] * (code == "E_FILE_MISSING")
-    assert cli("load", "cart", "--json", cwd=two).json["status"] == "ok"
-    assert place.is_file()
-    kept = Layout(two).backup_sets.glob(f"*/{name}/mine.txt")
-    assert [path.read_text() for path in kept] == [MINE] * (make is folder)
-    after = everything(two)
-    for path in ("context/cart/codebase.md", "context/cart/patterns.md"):
-        assert after[path] == before[path]
-
-
+    (dossier / "manifest.json").write_text("<<<<<<< HEAD\n{}\n")
     layout.run_record("checkout").write_text("{")
     layout.run_record("gone").write_text("{}")
     layout.wrong.write_text("[")
@@ -200,7 +164,43 @@ def test_damage_in_a_full_text_index_is_found_and_repaired(cli: Cli, two: Path) 
     assert cli("check", "--all", cwd=two).status == 0
 
 
-<<<<<<< HEAD
+def folder(path: Path) -> None:
+    path.mkdir()
+    (path / "mine.txt").write_text(MINE)
+
+
+@pytest.mark.parametrize("make", [folder, os.mkfifo])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        (".cache/index.db", "E_INDEX"),
+        ("context/cart/manifest.json", "E_MANIFEST"),
+        ("context/cart/codebase.md", "E_FILE_MISSING"),
+    ],
+)
+def test_what_is_in_the_place_of_a_file_is_moved_away_and_the_file_is_made_again(
+    cli: Cli, two: Path, make: Callable[[Path], None], name: str, code: str
+) -> None:
+    before = everything(two)
+    place = two / ".project" / name
+    place.unlink()
+    make(place)
+    if code == "E_INDEX":
+        assert "`preread repair` moves it away" in cli("gc", cwd=two).err
+    found = cli("check", "--all", "--json", cwd=two).json["problems"]
+    assert (str(place.relative_to(two)), code) in paths_of({"problems": found})
+    repaired = cli("repair", "--json", cwd=two)
+    left = [one["message"].partition(";")[2] for one in repaired.json["left"]]
+    assert left == [" build it again: `preread load cart`"] * (code == "E_FILE_MISSING")
+    assert cli("load", "cart", "--json", cwd=two).json["status"] == "ok"
+    assert place.is_file()
+    kept = Layout(two).backup_sets.glob(f"*/{name}/mine.txt")
+    assert [path.read_text() for path in kept] == [MINE] * (make is folder)
+    after = everything(two)
+    for path in ("context/cart/codebase.md", "context/cart/patterns.md"):
+        assert after[path] == before[path]
+
+
 def test_a_file_that_is_gone_is_put_back_from_git_or_left_to_a_load(cli: Cli, two: Path) -> None:
     dossier = Layout(two).dossier("checkout")
     optional = next(

@@ -301,3 +301,43 @@ def test_a_fact_that_git_puts_below_the_heading_of_another_file(
         ("Ann adds", "other.py:5"),
         ("see `login` :12 at first", "login.py:13", "login.py:12"),
     }
+
+
+@pytest.mark.parametrize(
+    ("command", "in_clone"),
+    [
+        (("merge", "-q", "-m", "merge", "alice"), False),
+        (("merge", "-q", "-m", "merge", "alice"), True),
+        (("merge", "-q", "--squash", "alice"), False),
+        (("rebase", "-q", "alice"), False),
+    ],
+    ids=["merge", "merge in a clone", "squash", "rebase"],
+)
+def test_the_reply_after_a_merge_counts_facts_and_not_the_lines_that_git_kept_of_both(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    tmp_path: Path,
+    command: tuple[str, ...],
+    in_clone: bool,
+) -> None:
+    path = shared_on_a_branch(project)
+    code = LOGIN.replace("def login_again(token: str)", "def login_again(token: str, more: bool)")
+    (project / "login.py").write_text(f"#\n#\n{code}")
+    load_and_commit(project, cli, "alice")
+    assert "- `login_again` (token, more)" in path.read_text()
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    edit(path, ("- class `LoginError`", "- Bob: `login` starts here (:11)\n- class `LoginError`"))
+    load_and_commit(project, cli, "bob")
+    git(project, *command)
+    assert path.read_text().count("- `login_again` (token") == 2
+    if in_clone:
+        git(tmp_path, "clone", "-q", "-b", "bob", str(project), str(tmp_path / "clone"))
+        project = tmp_path / "clone"
+    reply = cli("load", "login", "--json", cwd=project).json["refresh"]
+    differences = cli("diff", "login", "--json", cwd=project).json["changes"]
+    kinds = [one["kind"] for one in differences]
+    # The lines of what `knowledge.md` says have moved, and nobody has told it.
+    assert reply["gone"] == ["requirements.md: a login ends in a token: `token-`"]
+    assert reply["changed"] == ["codebase.md: `login_again` (token) → `login` :28"]
+    assert (reply["added"], kinds.count("added"), kinds.count("removed")) == (0, 0, 1)
+    assert reply["moved"] == kinds.count("moved") > 5

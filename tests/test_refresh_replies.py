@@ -215,11 +215,13 @@ def dossier(facts: int, unit: str) -> Published:
 def test_long_lists_are_cut_and_the_counts_are_of_all() -> None:
     before, none = dossier(50, "x" * 500), dossier(0, "")
     lost = LostFact(file="codebase.md", text=f"limit 50 is 1 of 50 {'x' * 500}", is_changed=False)
-    found = recording.refresh_result(before, none, [lost])
+    found = recording.refresh_result(Layout(Path("nowhere")), before, none, [lost])
     assert found is not None
     assert (found.gone_count, len(found.gone), found.changed_count) == (50, 10, 0)
     assert found.gone[0].startswith("codebase.md: limit 50 ")
     assert max(map(len, found.gone)) <= 160 + len("codebase.md: ")
-    changed = recording.refresh_result(before, dossier(50, "y" + "x" * 499), [])
+    changed = recording.refresh_result(
+        Layout(Path("nowhere")), before, dossier(50, "y" + "x" * 499), []
+    )
     assert changed is not None
     assert (changed.changed_count, len(changed.changed), changed.gone_count) == (50, 10, 0)

@@ -119,7 +119,7 @@ def _restore(
         atomic.remove(staging)
     lost = recording.lost_since(stale, Published(version.manifest, version.texts, ()))
     shown = published.read(services.layout, request.feature)
-    found = recording.refresh_result(stale, shown, lost)
+    found = recording.refresh_result(services.layout, stale, shown, lost)
     earlier = build_records.read(services.layout, request.feature)
     if (run := version.run or earlier) is not None:
         run = recording.with_refresh(run, found, earlier)
@@ -206,7 +206,7 @@ async def _recorded(
     before = plan.published if plan.how == "refreshed" else None
     if before is not None:
         now = published.read(services.layout, request.feature)
-        refresh = recording.refresh_result(before, now, plan.lost)
+        refresh = recording.refresh_result(services.layout, before, now, plan.lost)
         earlier = build_records.read(services.layout, request.feature)
         run = recording.after_refresh(earlier, run, refresh)
     build_records.write(services.layout, request.feature, run)

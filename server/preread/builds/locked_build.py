@@ -80,7 +80,7 @@ def _since(
     if now is None:
         return reply
     lost = recording.lost_since(before, now)
-    found = recording.refresh_result(before, now, lost)
+    found = recording.refresh_result(services.layout, before, now, lost)
     if run is not None:
         build_records.write(services.layout, feature, recording.with_refresh(run, found, earlier))
     return replies.refreshed(reply, lost, found)

@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import get_args
 
 from preread.dossier import fact_history, fact_text, markdown
 from preread.dossier.build_records import BuildRecord
-from preread.dossier.fact_changes import Known, compare
+from preread.dossier.fact_changes import Facts, Known, compare
 from preread.dossier.published import Published
+from preread.errors import Unreadable
+from preread.layout import Layout
 from preread.models import Checked, LostFact, Manifest, Outcome, Refresh, State, Stats
 
 MAX_LISTED, MAX_SHOWN = 10, 160  # facts that each list of a refresh names, and characters of each
@@ -48,16 +51,20 @@ def record_of(
 
 
 def refresh_result(
-    before: Published, after: Published | None, lost: Sequence[LostFact]
+    layout: Layout, before: Published, after: Published | None, lost: Sequence[LostFact]
 ) -> Refresh | None:
     """What a refresh changed, by facts; None if the dossier says the same as before.
 
+    After a merge, what both changed: the facts are compared with those of the last publish here.
     `lost`: the model's facts and fences that lost their sources; they are the first in the lists.
     """
     if after is None or _shown(before) == _shown(after):
         return None
     feature = after.manifest.feature if after.manifest is not None else ""
-    changes = compare(*(fact_history.facts_in(one.texts, feature) for one in (before, after)))
+    known = _before_merge(layout, before) if before.is_merged else None
+    if known is None:
+        known = fact_history.facts_in(before.texts, feature)
+    changes = compare(known, fact_history.facts_in(after.texts, feature))
     of_model = {_key(one): one.is_changed for one in lost}
     changed: list[Known | LostFact] = [one for one in lost if one.is_fence and one.is_changed]
     gone: list[Known | LostFact] = [one for one in lost if one.is_fence and not one.is_changed]
@@ -75,6 +82,12 @@ def refresh_result(
         gone_count=len(gone),
         added=sum(one.kind == "added" for one in changes),
     )
+
+
+def _before_merge(layout: Layout, before: Published) -> Facts | None:
+    with suppress(Unreadable):
+        return fact_history.before_merge(layout, before)
+    return None
 
 
 def lost_since(before: Published, after: Published) -> tuple[LostFact, ...]:

@@ -99,6 +99,7 @@ class _PeoplesFacts:
         self.texts = current.texts
         self.merged = merged
         self.sides = merged.sides if current.is_merged else []
+        self.is_of_unknown_sides = current.is_merged and not merged.sides
         self.changes_of_side = cache(lambda i: self._changes_of_side(services, i))
         self.relocator = Relocator(services.tree)
         answers = Answers(())
@@ -148,8 +149,11 @@ class _PeoplesFacts:
     def _is_superseded(self, name: str, fact: Fact, found_again: Collection[str]) -> bool:
         """Whether a build's fact is back from an earlier version, as after `git stash pop`.
 
+        Or git kept it although one side has a newer one, and does not say which sides there were.
         `found_again`: the words of builds' facts that the file has and the new build finds, too.
         """
+        if self.is_of_unknown_sides:
+            return self.where_written.was_built(name, fact)
         is_found_again = fact_text.without_places(fact.text) in found_again
         is_edited = name in self.edited and self.manifest.files.get(name) != ""
         return is_edited and is_found_again and self.where_written.was_built(name, fact)

@@ -29,10 +29,10 @@ class Committed:
             if manifest is not None and all(manifest.files.values()):
                 yield Published(manifest, {name: text for name, text in texts.items() if text}, ())
 
-    def last(self) -> Published:
-        """The files of the last commit, whether a person had edited them or not."""
+    def at(self, commit: str) -> Published:
+        """The files of a commit, whether a person had edited them or not."""
         names = [row.name for row in FILES]
-        *files, data = self.contents("HEAD", [*names, MANIFEST])
+        *files, data = self.contents(commit, [*names, MANIFEST])
         found = {name: text for name, text in zip(names, files, strict=True) if text}
         return published.of_files(self.layout, self.feature, found, data)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
-from preread.dossier import fact_text, markdown, sources
+from preread.dossier import fact_text, markdown, merged_sides, sources
 from preread.dossier.committed import Committed
 from preread.dossier.fact_changes import Change, Facts, Known, compare
 from preread.dossier.published import Published
@@ -100,6 +100,19 @@ def facts_after(past: Iterable[Event]) -> Facts:
             if change.now is not None:
                 facts[change.now.file, change.now.id] = change.now
     return facts
+
+
+def before_merge(layout: Layout, merged: Published) -> Facts | None:
+    """The facts from before git merged a dossier, if the merge is recorded. Raises Unreadable.
+
+    The merged files can have a fact twice, as each of the branches had it.
+    """
+    feature = merged.manifest.feature if merged.manifest is not None else ""
+    past = events(layout, feature)
+    last = max((i for i, event in enumerate(past) if event.how == MERGED), default=None)
+    if last is None or facts_after(past[: last + 1]) != facts_in(merged.texts, feature):
+        return None
+    return facts_after(past[:last])
 
 
 def built_ids(past: Iterable[Event]) -> set[str]:
@@ -224,19 +237,22 @@ def record_replacement(
 
 
 def _first_events(services: Services, found: Published, now: Facts) -> list[Event]:
-    """Events to start a history: what was published, and what a person has edited since."""
-    committed = _facts_of_last_commit(services, found) or now
+    """Events to start a history: what was published, and what people or git changed since."""
+    earlier = _facts_of_git(services, found) or now
     at = time.time()
-    start = _starting_event(committed, round(at - 0.001, 3))
-    return [start, Event(at=round(at, 3), how=EDITED, changes=tuple(compare(committed, now)))]
+    start = _starting_event(earlier, round(at - 0.001, 3))
+    return [start, _event_of_others(services.layout, found, tuple(compare(earlier, now)), at)]
 
 
-def _facts_of_last_commit(services: Services, found: Published) -> Facts:
-    """The facts of an edited dossier in the last commit, if no build has published it since."""
+def _facts_of_git(services: Services, found: Published) -> Facts:
+    """The facts of a dossier before a person edited it or git merged it, if git knows them."""
     if found.is_as_built or found.manifest is None or not services.tree.is_git:
         return {}
     feature = found.manifest.feature
-    last = Committed(services, feature).last()
+    if found.is_merged:
+        ours = merged_sides.ours(services, found)
+        return facts_in(ours.texts, feature) if ours is not None else {}
+    last = Committed(services, feature).at("HEAD")
     return facts_in(last.texts, feature) if last.manifest == found.manifest else {}
 
 
@@ -266,9 +282,16 @@ def _change_since(layout: Layout, past: list[Event], found: Published, now: Fact
     changes = tuple(compare(facts_after(past), now)) if past else ()
     if not changes:
         return None
+    return _event_of_others(layout, found, changes, time.time())
+
+
+def _event_of_others(
+    layout: Layout, found: Published, changes: tuple[Change, ...], at: float
+) -> Event:
+    """An event with what people or git changed in a dossier."""
     how = CHECKED_OUT if found.is_as_built else MERGED if found.is_merged else EDITED
     commit = "" if how == EDITED else git.head(layout.root)[:12]
-    return Event(at=round(time.time(), 3), how=how, commit=commit, changes=changes)
+    return Event(at=round(at, 3), how=how, commit=commit, changes=changes)
 
 
 class _Reasons:

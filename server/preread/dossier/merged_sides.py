@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from preread.dossier import fact_text, markdown, published
 from preread.dossier.committed import Committed
+from preread.dossier.published import Published
 from preread.infra.reading import plain_bytes
 from preread.layout import FILES, MANIFEST
 from preread.models import Fact, Manifest, Section
@@ -82,6 +83,16 @@ def merged(services: Services, feature: str) -> Sides:
             found.sides.extend((ours, theirs))
             found.rebased.extend([ours] if merge.is_rebase else [])
     return found
+
+
+def ours(services: Services, merged: Published) -> Published | None:
+    """What our side of the latest merge had, if that merge made this dossier."""
+    feature = merged.manifest.feature if merged.manifest is not None else ""
+    committed = Committed(services, feature)
+    for merge in (*_pending(services.tree), *_merged(services.tree, committed.folder)):
+        is_same = committed.at(merge.result).manifest == merged.manifest
+        return committed.at(merge.ours) if is_same else None
+    return None
 
 
 def _gone(before: Side, ours: Side, theirs: Side) -> set[str]:
