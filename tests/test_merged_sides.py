@@ -341,3 +341,25 @@ def test_the_reply_after_a_merge_counts_facts_and_not_the_lines_that_git_kept_of
     assert reply["changed"] == ["codebase.md: `login_again` (token) → `login` :28"]
     assert (reply["added"], kinds.count("added"), kinds.count("removed")) == (0, 0, 1)
     assert reply["moved"] == kinds.count("moved") > 5
+
+
+@pytest.mark.parametrize("source", ["", " (login.py:17)"])
+def test_a_fact_that_one_side_found_to_be_unverified_stays_so_after_a_merge(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    source: str,
+) -> None:
+    path = shared_on_a_branch(project)
+    edit(path, ("## login.py\n", f"## login.py\n- Alice knows why{source}\n"))
+    load_and_commit(project, cli, "alice writes")
+    (project / "login.py").write_text(LOGIN.replace("is wrong", "was wrong"))
+    load_and_commit(project, cli, "alice changes the code")
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~2")
+    edit(path, ("## Values\n", "## Values\n- Bob: `LOCKED_FOR_S` login.py:4\n"))
+    load_and_commit(project, cli, "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    for _ in range(2):
+        [warning] = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert "its sources do not say it: Alice knows why" in warning
+    edit(project / "login.py", ("was wrong", "is wrong"))
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []

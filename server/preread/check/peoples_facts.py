@@ -217,9 +217,20 @@ class _PeoplesFacts:
         key = fact_text.fact_key(name, fact)
         for number, side in enumerate(self.sides):
             manifest = side.manifest
-            if manifest and key in side.facts and manifest.spans.keys() >= {*fact.sources}:
+            if manifest is None or key not in side.facts:
+                continue
+            if published.is_unverified(manifest, fact):
+                return self._sought(manifest, name, fact)
+            if manifest.spans.keys() >= {*fact.sources}:
                 return manifest.marks, self.changes_of_side(number)
         return None
+
+    def _sought(
+        self, manifest: Manifest, name: str, fact: Fact
+    ) -> tuple[dict[str, SpanMark], SourceChanges]:
+        """What was at the lines of an unverified fact while they said it, and where that is now."""
+        marks = source_tracking.sought(manifest, name, fact)
+        return marks, source_tracking.find_lost(self.relocator, marks)
 
     def _changes_of_side(self, services: Services, number: int) -> SourceChanges:
         manifest = self.sides[number].manifest
@@ -231,10 +242,9 @@ class _PeoplesFacts:
         """What the manifest says was at the fact's lines, and what has become of that."""
         if is_new:
             return {}, self._moved_while_reworded(name, fact)
-        if not published.is_unverified(self.manifest, fact):
-            return self.manifest.marks, self.found
-        marks = source_tracking.sought(self.manifest, name, fact)
-        return marks, source_tracking.find_lost(self.relocator, marks)
+        if published.is_unverified(self.manifest, fact):
+            return self._sought(self.manifest, name, fact)
+        return self.manifest.marks, self.found
 
     def _moved_while_reworded(self, name: str, fact: Fact) -> SourceChanges:
         """Where the lines are now that a new fact cites as the one did that it replaced.
