@@ -363,3 +363,34 @@ def test_a_fact_that_one_side_found_to_be_unverified_stays_so_after_a_merge(
         assert "its sources do not say it: Alice knows why" in warning
     edit(project / "login.py", ("was wrong", "is wrong"))
     assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+
+
+@pytest.mark.parametrize("deletes", [False, True])
+def test_only_what_a_person_deleted_on_a_side_is_named_when_it_is_back_after_a_merge(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    deletes: bool,
+) -> None:
+    config = project / ".project" / "config.toml"
+    config.write_text("max_facts = 18\n")
+    cli("load", "login", "--force", cwd=project)
+    cut = "- `ATTEMPTS` :3, `LOCKED_FOR_S` :4, `logout` :21\n"
+    path = shared_on_a_branch(project)
+    if deletes:
+        edit(path, (cut, ""))
+        git(project, "commit", "-qam", "alice")
+    else:
+        path.write_text(f"{path.read_text()}\n## Mine\n- Alice: `ATTEMPTS = 5` (login.py:3)\n")
+        load_and_commit(project, cli, "alice")
+        assert cut not in path.read_text(), "her fact takes its room"
+    git(project, "checkout", "-q", "-b", "bob", "HEAD~1")
+    (project / "login.py").write_text(LOGIN.replace("900.0", "800.0"))
+    config.write_text("max_facts = 30\n")
+    load_and_commit(project, cli, "bob")
+    git(project, "merge", "-q", "-m", "merge", "alice")
+    assert cut not in path.read_text()
+    warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+    assert cut in path.read_text()
+    assert ["1 fact is back whose lines were deleted" in one for one in warnings] == [
+        True
+    ] * deletes

@@ -92,9 +92,7 @@ def with_doubt(reply: LoadReply, why: str) -> LoadReply:
 
 def returned_facts(services: Services, before: Published | None, made: Assembled) -> list[str]:
     """A warning about facts that will be back although people deleted their lines."""
-    gone = (
-        fact_history.deleted_by_people(services.layout, before, made.replaced) if before else set()
-    )
+    gone = fact_history.deleted_by_people(services, before, made.replaced) if before else set()
     back = [
         (draft.name, fact.text)
         for draft, _, fact in markdown.all_facts(made.checked.drafts if gone else ())

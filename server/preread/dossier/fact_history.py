@@ -155,14 +155,14 @@ def all_facts(past: Iterable[Event]) -> Iterator[Known]:
     return (change.now for change in changes if change.now is not None)
 
 
-def deleted_by_people(layout: Layout, found: Published, replaced: Collection[str]) -> set[str]:
+def deleted_by_people(services: Services, found: Published, replaced: Collection[str]) -> set[str]:
     """Ids and lasting ids of the builds' facts whose lines people deleted from a dossier.
 
     `replaced`: ids of facts that people edited, which do not count. Raises Unreadable.
     """
-    manifest = found.manifest or Manifest(feature="")
+    manifest, layout = found.manifest or Manifest(feature=""), services.layout
     shown = facts_in(found.texts, manifest.feature).values()
-    gone = {*manifest.facts} - {one.id for one in shown} - {*replaced}
+    gone = _with_lines_unless_deleted(services, found) - {one.id for one in shown} - {*replaced}
     if not gone and not _has_edits(layout, manifest.feature):
         return set()
     past = events_and_edits(layout, manifest.feature, found)
@@ -170,6 +170,22 @@ def deleted_by_people(layout: Layout, found: Published, replaced: Collection[str
     # After a merge, the manifest also has the ids of lines that the other branch has moved.
     known = (one for one in all_facts(past) if one.id in gone)
     return gone | (_lasting_ids(known) - _lasting_ids(shown))
+
+
+def _with_lines_unless_deleted(services: Services, found: Published) -> set[str]:
+    """Ids of the builds' facts whose lines are there unless somebody deleted them.
+
+    A merged manifest can have those that one side's build has left out. So the manifests of the
+    sides count: their facts without lines there, and those whose lines are on all sides.
+    """
+    manifest = found.manifest or Manifest(feature="")
+    is_in_git = found.is_merged and services.tree.is_git
+    sides = merged_sides.merged(services, manifest.feature).sides if is_in_git else []
+    built = [({*side.manifest.facts}, {*side.words}) for side in sides if side.manifest]
+    if not built:
+        return {*manifest.facts}
+    deleted = [facts - there for facts, there in built]
+    return set.union(*deleted, set.intersection(*(facts & there for facts, there in built)))
 
 
 def _deleted(past: Iterable[Event]) -> set[str]:
