@@ -311,6 +311,43 @@ def test_a_fact_that_is_reworded_to_quote_what_is_at_its_lines_now_stays_there(
     assert "\n- we give `token-{name}` (login.py:21)\n" in path.read_text()
 
 
+AGAIN = "- `login_again` (token) → `login` :28 (:26-28)"
+NAMES = "- `ATTEMPTS` :3, `LOCKED_FOR_S` :4, `logout` :21"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (AGAIN, "- at a kiosk, `login_again` (:26-28)", "- at a kiosk, `login_again` (:27-29)"),
+        (
+            AGAIN,
+            "- calls `login` :28 at a kiosk (:26-28)",
+            "- calls `login` :29 at a kiosk (:27-29)",
+        ),
+        (
+            AGAIN,
+            "- calls `login` :29 at a kiosk (:27-29)",
+            "- calls `login` :29 at a kiosk (:27-29)",
+        ),
+        (NAMES, "- five: `ATTEMPTS` :3", "- five: `ATTEMPTS` :4"),
+        (NAMES, "- five: `ATTEMPTS` :4", "- five: `ATTEMPTS` :4"),
+        (NAMES, "- the number of guesses (:4)", "- the number of guesses (:4)"),
+    ],
+)
+def test_a_builds_fact_that_is_reworded_with_fewer_numbers_while_its_lines_move_follows_them(
+    project: Path,  # noqa: F811
+    cli: Cli,
+    old: str,
+    new: str,
+    expected: str,
+) -> None:
+    path = file_of(project)
+    reword(path, old, new)
+    a_line_above(project / "login.py")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert f"\n{expected}\n" in path.read_text()
+
+
 def test_a_fact_that_is_reworded_because_its_line_changed_means_the_new_line(
     project: Path,  # noqa: F811
     cli: Cli,

@@ -194,7 +194,7 @@ class _PeoplesFacts:
         """
         is_new = self._is_new(name, fact)
         seen = self._seen_by_side(name, fact)
-        marks, found = seen or self._tracked(name, fact, is_new=is_new)
+        marks, found = seen or self._tracked(name, section, fact, is_new=is_new)
         known: Collection[str] = fact.sources if seen else marks | self.manifest.spans
         if is_new:
             known = found.moved
@@ -237,27 +237,30 @@ class _PeoplesFacts:
         return source_tracking.follow(services, manifest) if manifest else SourceChanges()
 
     def _tracked(
-        self, name: str, fact: Fact, *, is_new: bool
+        self, name: str, section: Section, fact: Fact, *, is_new: bool
     ) -> tuple[dict[str, SpanMark], SourceChanges]:
         """What the manifest says was at the fact's lines, and what has become of that."""
         if is_new:
-            return {}, self._moved_while_reworded(name, fact)
+            return {}, self._moved_while_reworded(name, fact, section.source)
         if published.is_unverified(self.manifest, fact):
             return self._sought(self.manifest, name, fact)
         return self.manifest.marks, self.found
 
-    def _moved_while_reworded(self, name: str, fact: Fact) -> SourceChanges:
+    def _moved_while_reworded(self, name: str, fact: Fact, base: str) -> SourceChanges:
         """Where the lines are now that a new fact cites as the one did that it replaced.
 
-        Lines that have changed are meant as they are: they may be why it was reworded.
+        Lines that have changed are meant as they are: they may be why it was reworded. So are all,
+        if any would lose its quotes: a number may be that of an old line by chance.
         """
-        if not self.where_written.is_reworded(name, fact, self._shown):
+        if not self.where_written.is_reworded(name, fact, base, self._shown):
             return SourceChanges()
         found = self._found_by_digest(fact, self.found, self.manifest.marks)
         moved = {one: found.moved[one] for one in fact.sources if one in found.moved}
-        if any(one in found.lost for one in fact.sources):
+        own = anchors.own_quotes(fact, base)
+        are_quoted = all(self._says(now, own.get(old, ())) for old, now in moved.items())
+        if any(one in found.lost for one in fact.sources) or not are_quoted:
             return SourceChanges()  # all of its numbers, or none
-        return self._if_quoted(fact, SourceChanges(moved))
+        return SourceChanges(moved)
 
     @cached_property
     def _shown(self) -> set[str]:

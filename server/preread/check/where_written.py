@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import replace
 from functools import cache, cached_property
 
-from preread.dossier import fact_history, fact_text, markdown, published, sources
+from preread.dossier import anchors, fact_history, fact_text, markdown, published, sources
 from preread.dossier.fact_changes import Facts, Known
 from preread.dossier.published import Published
 from preread.dossier.relocation import Relocator
 from preread.dossier.source_tracking import SourceChanges
 from preread.dossier.sources import Ref
-from preread.models import Fact, Manifest
+from preread.models import Draft, Fact, Manifest
 from preread.project import line_map
 from preread.services import Services
 
@@ -38,17 +38,23 @@ class WhereWritten:
         past = self._past  # also says it if the database was lost, but not what was cited
         return bool(past) and (name, fact_text.fact_id(name, fact.text)) not in past
 
-    def is_reworded(self, name: str, fact: Fact, shown: Container[str]) -> bool:
+    def is_reworded(self, name: str, fact: Fact, base: str, shown: Container[str]) -> bool:
         """Whether a new fact has the sources of one that is not there any more.
 
-        `shown`: the ids of the dossier's facts.
+        It may have fewer of those in the text. `base` is its section's source, `shown` are the ids
+        of the dossier's facts.
         """
-        before = self._before(name)
-        if before is None:
+        text, cited = self._text_before(name), {*fact.sources}
+        if text is None:
             past = (one for (file, _), one in self._past.items() if file == name)
-            before = {(one.id, frozenset(one.sources)) for one in past}
-        cited = frozenset(fact.sources)
-        return any(id_ not in shown and known == cited for id_, known in before)
+            return any(one.id not in shown and cited == {*one.sources} for one in past)
+        at_end, draft = anchors.at_end(fact, base), self._parsed(name, text)
+        return bool(cited) and any(
+            cited <= {*old.sources}
+            and at_end == anchors.at_end(old, section.source)
+            and fact_text.fact_id(name, old.text) not in shown
+            for _, section, old in markdown.all_facts([draft])
+        )
 
     def _before(self, name: str) -> Collection[fact_text.FactKey] | None:
         """The keys of a file's facts when it was last published; None if that is not known."""
@@ -85,8 +91,10 @@ class WhereWritten:
         return any(one.manifest and digest in one.manifest.cited for one in self._earlier)
 
     def _keys(self, name: str, text: str) -> set[fact_text.FactKey]:
-        draft = markdown.parse(name, self._manifest.feature, text)[0]
-        return {fact_text.fact_key(name, fact) for fact in draft.facts}
+        return {fact_text.fact_key(name, fact) for fact in self._parsed(name, text).facts}
+
+    def _parsed(self, name: str, text: str) -> Draft:
+        return markdown.parse(name, self._manifest.feature, text)[0]
 
     @cached_property
     def _past(self) -> Facts:
@@ -144,8 +152,7 @@ class WhereWritten:
 
     def _same_words(self, name: str, text: str, fact: Fact) -> list[Fact]:
         """The facts of a file's text with the words of a fact, in order."""
-        facts = markdown.parse(name, self._manifest.feature, text)[0].facts
-        return [one for one in facts if one.text == fact.text]
+        return [one for one in self._parsed(name, text).facts if one.text == fact.text]
 
     def _still_there(self, manifest: Manifest, source: str) -> Ref | None:
         """Where the lines of a source are whose text has not changed since a generation."""

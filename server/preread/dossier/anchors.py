@@ -60,6 +60,11 @@ def anchored(
         yield match, ref
 
 
+def at_end(fact: Fact, base: str) -> set[str]:
+    """The sources that a fact has besides those in its text."""
+    return {*fact.sources} - {one.source for one in of_fact(fact, base)}
+
+
 def own_quotes(fact: Fact, base: str) -> dict[str, list[str]]:
     """The quotes that the check looks up in each source by itself.
 
