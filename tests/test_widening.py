@@ -184,3 +184,25 @@ def _loader(cli: Cli, project: Path, tokens: int) -> Callable[[str], dict]:
         return dict(done.json)
 
     return load
+
+
+def test_what_a_person_replaced_and_what_is_wrong_is_not_added(cli: Cli, tmp_path: Path) -> None:
+    project = small(tmp_path / "small")
+    load = _loader(cli, project, 2_000)
+    load("")
+    path = Layout(project).dossier("login") / "codebase.md"
+    mine = "- ask Ann about `login_reset` (:31-35)"
+    built = next(one for one in path.read_text().split("\n") if one.startswith("- `login_reset`"))
+    path.write_text(path.read_text().replace(built, mine))
+    load("")
+    shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+    again = next(one["id"] for one in shown if one["text"].startswith("`login_again` (token)"))
+    assert cli("wrong", again, cwd=project).status == 0
+    code = LOGIN.replace("    return login(", "    logout(token)\n    return login(")
+    (project / "login.py").write_text(f"{code}    logout(mail)\n")
+    load("")
+    for words in ("a reset by mail", "login_again returns a new token"):
+        assert load(words)["state"] in {"extended", "cached"}
+    lines = [one for one in path.read_text().split("\n") if " `login_reset` (" in one]
+    assert lines == ["- ask Ann about `login_reset` (:32-36)"]
+    assert "`login_again` (token)" not in path.read_text()
