@@ -92,16 +92,20 @@ def test_a_clone_without_a_history_is_sound(project: Path, cli: Cli) -> None:
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
 @pytest.mark.parametrize("kind", ["history", "run record"])
-def test_what_is_in_the_way_of_a_record_is_left_to_a_person(
+def test_what_is_in_the_way_of_a_record_is_moved_away(
     project: Path, cli: Cli, make: Callable[[Path], None], kind: str
 ) -> None:
     path = history(project) if kind == "history" else Layout(project).run_record("login")
     path.unlink()
     make(path)
-    done = cli("repair", "--json", cwd=project)
-    [left] = done.json["left"]
-    assert (done.status, left["path"]) == (1, path.relative_to(project).as_posix())
-    assert (left["code"], left["fix"]) == ("E_RECORD", "")
-    assert "move it" in left["message"]
     if kind == "history":
         assert "not a regular file" in cli("diff", "login", cwd=project).out
+    found = cli("check", "--all", "--json", cwd=project).json["problems"]
+    assert {(one["path"], one["code"]) for one in found} == {
+        (path.relative_to(project).as_posix(), "E_RECORD")
+    }
+    done = cli("repair", "--json", cwd=project)
+    assert (done.status, done.json["left"]) == (0, [])
+    assert path.is_file() or not os.path.lexists(path)
+    assert problems(cli, project) == []
+    assert cli("diff", "login", "--json", cwd=project).json["warnings"] == []

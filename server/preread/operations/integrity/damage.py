@@ -3,8 +3,6 @@
 What people wrote is checked by `check`, not here, and only people repair it.
 """
 
-import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -172,15 +170,9 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
 
 def _run_record(services: Services, feature: str) -> Iterator[Damage]:
     path = services.layout.run_record(feature)
-    yield from _in_the_way(path)
+    yield from _in_the_way(services.layout, path, "E_RECORD")
     if plain_bytes(path) is not None and build_records.read(services.layout, feature) is None:
         yield _aside(path, "E_RECORD", "it is not a valid run record")
-
-
-def _in_the_way(path: Path) -> Iterator[Damage]:
-    """A folder, a link, a pipe or the like in place of a file."""
-    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-        yield Damage(path, "E_RECORD", "it is not a regular file; move it")
 
 
 def _history(services: Services, feature: str) -> Iterator[Damage]:
@@ -190,7 +182,7 @@ def _history(services: Services, feature: str) -> Iterator[Damage]:
     repair = partial(damaged_history.repair, layout, feature, found)
     paths = fact_history.files(layout, feature)
     for path in paths:
-        yield from _in_the_way(path)
+        yield from _in_the_way(layout, path, "E_RECORD")
         if broken := damaged_history.broken_lines(path):
             message = f"{counted(len(broken), 'line')} cannot be read, so events are missing"
             fix = "they are moved to the backups, and what they changed is recorded as lost"
