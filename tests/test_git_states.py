@@ -1,5 +1,6 @@
 """Dossiers in every state that git leaves a work tree in: real git, real `preread`."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -273,3 +274,21 @@ def test_a_revert_of_a_commit_that_is_not_here_is_no_failure(
     assert (reply["status"], reply["warnings"]) == ("ok", [])
     assert "is incomplete" not in cli("load", "login", "--force", cwd=project).out
     assert load(cli, project)["state"] == "cached"
+
+
+def test_a_check_does_not_take_a_git_that_is_killed_for_a_commit_that_is_gone(
+    cli: Cli, project: Path, tmp_path: Path
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    fake = programs / "git"
+    fails = 'case " $* " in *" show "*) kill -9 $$;; esac'
+    fake.write_text(f'#!/bin/sh\n{fails}\nexec {shutil.which("git")} "$@"\n')
+    fake.chmod(0o755)
+    assert cli("check", "login", cwd=project).status == 0
+    assert any("commit:" in text.decode() for text in texts(project).values())
+    env = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    done = cli("check", "login", "--json", cwd=project, env=env)
+    assert (done.status, done.json["code"]) == (1, "E_READ")
+    assert "git show" in done.json["message"]
+    assert "git status" in done.json["hint"]

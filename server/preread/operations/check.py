@@ -1,5 +1,7 @@
 """`check`: every rule and every source of published dossiers, or the rules of a run log."""
 
+import errno
+import os
 from collections.abc import Iterable, Iterator
 
 from pydantic import Field
@@ -8,7 +10,7 @@ from preread import aliases
 from preread.builds import staleness
 from preread.check import check_published
 from preread.dossier import published
-from preread.errors import PrereadError
+from preread.errors import MORE_FILES, PrereadError
 from preread.layout import REQUIRED
 from preread.models import Model, Problem, Verdict
 from preread.operations.integrity import check as integrity
@@ -21,6 +23,9 @@ from preread.operations.registry import (
 )
 from preread.records import runlog
 from preread.services import Services
+
+# Problems with sources that only git can look up: commits, and the files that a glob matches.
+BY_GIT = frozenset({"E_SOURCE_COMMIT", "E_SOURCE_GLOB"})
 
 
 class CheckRequest(RequestModel):
@@ -108,6 +113,7 @@ def _check_one(services: Services, feature: str) -> CheckReply:
         for name in REQUIRED
         if not found.texts.get(name, "").strip()
     ]
+    _require_git(services, problems)
     if problems:  # tell the gates if the next load would rebuild it
         staleness.hint(services, found.feature, found.manifest)
     return CheckReply(
@@ -117,6 +123,17 @@ def _check_one(services: Services, feature: str) -> CheckReply:
         problems=tuple(_problem_found(problem, found.path) for problem in problems),
         warnings=(*found.warnings, *published.unknown_files(services.layout, found.feature)),
     )
+
+
+def _require_git(services: Services, problems: Iterable[Problem]) -> None:
+    """Raise E_READ if problems may come from a git that did not answer."""
+    failed = "; ".join(services.tree.failed)
+    if not failed or not any(problem.code in BY_GIT for problem in problems):
+        return
+    is_limit = os.strerror(errno.EMFILE) in failed
+    hint = MORE_FILES if is_limit else "See whether `git status` works in the project"
+    message = f"The sources cannot be checked: {failed}."
+    raise PrereadError("E_READ", message, f"{hint}, then check again.")
 
 
 def _unexplained(unverified: Iterable[Verdict], problems: Iterable[Problem]) -> Iterator[Problem]:
