@@ -5,6 +5,7 @@ import pytest
 from _headless import STANDARD, line, sessions, writing
 from _headless_scene import Scene
 from _processes import TESTS
+from conftest import git
 
 FIXTURE = """
 @pytest.fixture
@@ -16,6 +17,7 @@ def clock(monkeypatch):
 
 """
 CLOCKED = TESTS.replace("\n\ndef test_", f"\n{FIXTURE}def test_", 1)
+RESET = '    if "@" not in mail:\n        raise LoginError("this is no address")'
 FIRST = line("@pytest.fixture", CLOCKED)
 SOURCE = f"tests/test_login.py:{FIRST}-{FIRST + 4}"
 LOST = f'patterns.md: the code below "Clock" ({SOURCE})'
@@ -31,12 +33,12 @@ def patterns(*code, source=SOURCE, fact=FIRST + 3):
 class Clocked:
     """A dossier in which a model quotes a fixture."""
 
-    def __init__(self, scene: Scene, *code: str) -> None:
+    def __init__(self, scene: Scene, *code: str, text: str = CLOCKED, source: str = SOURCE) -> None:
         self.scene, self.tests = scene, scene.project / "tests" / "test_login.py"
-        self.tests.write_text(CLOCKED)
-        scene.api.play(writing(STANDARD | {"patterns.md": patterns(*code)}))
+        self.tests.write_text(text)
+        scene.api.play(writing(STANDARD | {"patterns.md": patterns(*code, source=source)}))
         assert scene.load()["state"] == "built"
-        assert self.section[0] == SOURCE
+        assert self.section == (source, code or ("",))
 
     @property
     def section(self) -> tuple[str, tuple[str, ...]]:
@@ -108,6 +110,43 @@ def test_code_that_was_commented_out_is_dropped(scene):
     assert "1 fact and 1 code block are gone, because the cited lines changed: " in told
     assert LOST in told
     assert "ticks" not in scene.texts["patterns.md"]
+
+
+def with_code_of_login(scene, name):
+    """A dossier in which a model quotes lines of a file below its path; then the file changes."""
+    drafted = f"{STANDARD[name]}\n## login.py\n```python\n{RESET}\n```\n"
+    scene.api.play(writing(STANDARD | {name: drafted}))
+    assert scene.load()["state"] == "built"
+    path = scene.project / "login.py"
+    path.write_text(path.read_text().replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
+
+
+@pytest.mark.parametrize("heading", ["login.py", "signin.py"], ids=["there", "renamed"])
+def test_code_of_a_whole_file_stays_while_the_file_has_its_lines(scene, heading):
+    with_code_of_login(scene, "patterns.md")
+    if heading != "login.py":
+        git(scene.project, "mv", "login.py", heading)
+    [told] = scene.load(rebuild_after=1)["warnings"]
+    assert told.startswith("1 fact is gone")
+    assert f"## {heading}\n```python\n{RESET}\n```\n" in scene.texts["patterns.md"]
+
+
+def test_code_in_a_file_that_the_static_builder_takes_over_is_named(scene):
+    with_code_of_login(scene, "codebase.md")
+    reply = scene.load(rebuild_after=1)
+    assert RESET not in scene.texts["codebase.md"]
+    assert 'codebase.md: the code below "login.py" (login.py)' in reply["refresh"]["changed"]
+    assert reply["warnings"][0].startswith("1 fact and 1 code block are gone")
+
+
+def test_lines_of_the_code_that_a_formatter_joined_cost_it_and_are_named(scene):
+    broken = "    return dict(\n        ticks=ticks,\n    )\n"
+    text = CLOCKED.replace("    return ticks\n", broken)
+    code = ("    return dict(", "        ticks=ticks,")
+    clocked = Clocked(scene, *code, text=text, source=f"tests/test_login.py:{FIRST}-{FIRST + 6}")
+    told = "".join(clocked.refreshed(text.replace(broken, "    return dict(ticks=ticks)\n")))
+    assert "1 code block is gone, because the cited lines changed: patterns.md: the code" in told
+    assert clocked.section[1] == ("",)
 
 
 def test_a_part_of_a_line_that_the_model_quoted_may_still_be_a_part(scene):

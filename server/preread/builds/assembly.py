@@ -67,7 +67,9 @@ class Assembled:
     fences: tuple[str, ...]  # ids of the fences that builds wrote
     cited_by_fences: tuple[str, ...]  # these fences with their sources, as in the manifest
     cut_lines: dict[str, tuple[int, ...]]  # as in the manifest
-    lost_fences: tuple[LostFact, ...]  # those of kept drafts that do not check out
+    lost_fences: tuple[
+        LostFact, ...
+    ]  # those of kept drafts that do not check out, or whose file has no fact
     peoples_fences: dict[str, bool]  # as in the manifest
     renumbered: tuple[str, ...]  # edits of people that a build undid
     removed_fences: tuple[Problem, ...]  # why others of people are left out
@@ -122,7 +124,6 @@ def assemble(
     built = list(_of_builds(plan, texts, checked))
     own_facts = tuple(fact_text.fact_id(name, fact.text) for name, fact in built)
     written = {draft.name for draft in checked.drafts if draft.facts}
-    kept = {draft.name for draft in plan.kept}
     return Assembled(
         checked=checked,
         texts=texts,
@@ -145,7 +146,7 @@ def assemble(
             services.tree, (one for one in checked.drafts if one.name in chosen)
         ),
         lost_fences=tuple(
-            fences.dropped((one for one in drafts if one.name in kept), checked.drafts)
+            fences.dropped(fences.without_replaced(plan.kept, theirs), checked.drafts)
         ),
         peoples_fences=theirs.valid,
         renumbered=people.renumbered,

@@ -34,12 +34,14 @@ class Follower:
         if source in lost:
             return self._in_changed(name, section, ref)
         if ref.kind == "path" and not section.fences:  # no digest is known of it
-            return Followed(self._now(ref), ())
+            now = self._in_file_now(ref)
+            return Followed(str(now) if now is not None else "", ())
         return Followed(source, section.fences)
 
-    def _now(self, ref: Ref) -> str:
+    def _in_file_now(self, ref: Ref) -> Ref | None:
+        """A whole file in its new place if it was renamed; None if it is gone."""
         path = self._relocator.path_now(ref.path)
-        return str(replace(ref, path=path)) if path else ""
+        return replace(ref, path=path) if path else None
 
     def _in_changed(self, name: str, section: Section, ref: Ref) -> Followed:
         """Follow a section whose source says something else: into the place with most fences.
@@ -47,8 +49,10 @@ class Follower:
         Without any fence, what is in place of the cited lines is what the section is about.
         """
         if ref.kind != "lines":
-            left = self._shown(name, section, ref, None)
-            return Followed(section.source if self._relocator.exists(ref) else "", left)
+            now = self._in_file_now(ref) if ref.kind == "path" else ref
+            if now is None or not self._relocator.exists(now):
+                return Followed("", ())
+            return Followed(str(now), self._shown(name, section, now, None))
         mark = self._manifest.marks.get(section.source)
         if mark is None:
             return Followed("", ())
