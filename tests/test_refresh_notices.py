@@ -128,6 +128,14 @@ def test_who_was_told_that_it_is_stale_is_not_told_of_the_refresh(scene: Scene, 
     assert (at_prompt(scene), at_write(scene)) == ("", "")
 
 
+def test_a_gate_that_is_off_does_not_use_up_the_news(scene: Scene, cli: Cli) -> None:
+    refresh(scene, cli, "ATTEMPTS = 5", "ATTEMPTS = 6")
+    gates = scene.write(".project/gates", f"mode off\n{GATES}")
+    assert (at_write(scene), at_dispatch(scene)) == ("", "")
+    gates.write_text(GATES)
+    assert CALL in at_write(scene)
+
+
 def test_a_history_that_began_anew_is_read_from_where_the_session_was(
     scene: Scene, cli: Cli
 ) -> None:

@@ -60,7 +60,7 @@ def _known_feature(call: Call, agent: str, feature: str, found: rules.Rules, roo
 
     name, roots = events.shown(agent), call.roots(root)
     if dossiers.is_complete(roots, feature):
-        news = call.news_of(feature, root)
+        news = call.news_of(feature, found, root)
         if not news:
             return PASS
         is_stale = news == "stale"

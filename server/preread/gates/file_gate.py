@@ -128,7 +128,7 @@ def _needs(
     """The verdict on a file that needs the dossier of `feature`."""
     roots = call.roots(root)
     complete = dossiers.is_complete(roots, feature)
-    news = call.news_of(feature, root) if complete else ""
+    news = call.news_of(feature, found, root) if complete else ""
     if complete and not news:
         return PASS
     from preread.gates import messages

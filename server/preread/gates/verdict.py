@@ -85,7 +85,7 @@ class Call:
     def remarked(self, text: str, found: Rules, root: str) -> Verdict:
         return _remark(text, self.mode(found, root))
 
-    def news_of(self, feature: str, root: str) -> str:
+    def news_of(self, feature: str, found: Rules, root: str) -> str:
         """`stale` if the dossier that would be used was found to be.
 
         `refreshed`, once, if a refresh has changed its facts since the session read it and the
@@ -96,7 +96,7 @@ class Call:
         if used is None:
             return ""
         is_stale = dossiers.is_stale(used, feature)
-        if isinstance(session, str) and session:
+        if isinstance(session, str) and session and self.mode(found, root).mode != "off":
             from preread.gates import refreshes
 
             if is_stale:
