@@ -86,7 +86,7 @@ def _warning(services: Services, manifest: Manifest, lost: LostFile) -> str:
     if lost.copy is None:
         gone = f" What people wrote there is gone: {theirs}." if theirs else ""
         shown = f" `preread diff {manifest.feature}` prints it." if theirs else ""
-        return f"{about}, and there is no copy of it: a build writes it again.{left}{gone}{shown}"
+        return f"{about}, and no copy of it is known: a build writes it again.{left}{gone}{shown}"
     back = f"{about}; it is as it was published again.{left}"
     if not theirs or lost.left:
         return back

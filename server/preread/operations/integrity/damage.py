@@ -123,7 +123,7 @@ def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
             repair = partial(atomic.write, path, one.copy, durable=True)
             yield Damage(path, "E_FILE_MISSING", message, fix, repair, (path,))
         else:
-            message += f"; there is no copy; build it again: `preread load {feature}`"
+            message += f"; no copy is known; build it again: `preread load {feature}`"
             if theirs := lost_files.of_people(services, manifest, one):
                 message += f". What people wrote there is gone: {theirs}"
             yield Damage(path, "E_FILE_MISSING", message)
