@@ -506,3 +506,19 @@ def test_an_edit_that_does_not_check_out_and_is_undone_leaves_one_line(
     assert path.read_text() == built
     assert cli("check", "login", cwd=project).status == 0
     assert cli("status", "--json", cwd=project).json["dossiers"][0]["why"] == ""
+
+
+def test_a_version_that_no_load_has_seen_counts_after_another_fact_was_wrong(
+    project: Path,  # noqa: F811
+    cli: Cli,
+) -> None:
+    path = file_of(project)
+    facts = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+    [other] = [one for one in facts if one["text"].startswith("`login_again` (token)")]
+    reword(path, BUILT, ANN)
+    assert cli("wrong", other["id"], cwd=project).status == 0
+    assert other["text"] not in path.read_text()
+    for arguments in ((), ("--force",)):
+        cli("load", "login", *arguments, cwd=project)
+        assert beginning(path, *VERSIONS) == [ANN]
+        assert other["text"] not in path.read_text()

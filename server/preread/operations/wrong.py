@@ -165,7 +165,8 @@ def _facts(services: Services, feature: str) -> Iterator[DroppedFact]:
 
 
 def _drop(services: Services, feature: str, ids: set[str]) -> list[str]:
-    """Publish the dossier again without these facts, and return warnings.
+    """Publish the dossier again without these facts, or only take their lines out if people have
+    edited it since the last load; returns warnings.
 
     Requires the feature's lock.
     """
@@ -175,13 +176,19 @@ def _drop(services: Services, feature: str, ids: set[str]) -> list[str]:
     texts = {
         name: text
         for name, old in found.texts.items()
-        if (text := _without(name, feature, old, ids))
+        if (text := _without(name, feature, old, ids)) or found.edited
     }
     own = {*found.manifest.facts}
     for name, fact in found.facts():
         id_ = fact_text.fact_id(name, fact.text)
         if id_ in ids and id_ not in own:  # a person's: no build could write it again
             backups.keep_file(services.layout, feature, name)
+    if found.edited:  # publishing would hide from the next load what people changed
+        for name, text in texts.items():
+            if text != found.texts[name]:
+                data = (text or markdown.render(Draft(name, feature))).encode()
+                atomic.write(services.layout.dossier(feature) / name, data, durable=True)
+        return warnings
     drafts = [markdown.parse(name, feature, text)[0] for name, text in texts.items()]
     cited = _cited(drafts)
     manifest = found.manifest.model_copy(
