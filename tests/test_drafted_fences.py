@@ -97,9 +97,22 @@ def test_code_of_which_a_line_changed_is_dropped_counted_and_named(clocked, befo
     warnings = clocked.refreshed(CLOCKED.replace(before, after, 1))
     assert f"1 code block is gone, because what it cites changed: {LOST}" in warnings
     assert LOST in clocked.reply["refresh"]["changed"]
-    assert clocked.reply["refresh"]["changed_count"] == 1
+    assert (clocked.reply["refresh"]["changed_count"], clocked.reply["refresh"]["code"]) == (1, 1)
     assert clocked.section[1] == ("",)
     assert [one["text"] for one in clocked.scene.manifest["lost"]] == [LOST.partition(": ")[2]]
+
+
+def test_a_person_reads_how_much_of_what_changed_is_code(scene):
+    clocked = Clocked(scene, *CODE)
+    clocked.tests.write_text(CLOCKED.replace("ticks = []", "ticks = [0]"))
+    told = scene.run("load", "login", "--level", "standard", rebuild_after=1).out
+    assert "\nrefreshed: 1 code block changed\n" in told, "diff names only facts"
+    clocked.tests.write_text(CLOCKED)
+    scene.run("load", "login", "--level", "standard", rebuild_after=1)
+    changed = CLOCKED.replace("ticks = []", "ticks = [0]").replace("  # no test waits", "")
+    clocked.tests.write_text(changed)
+    told = scene.run("load", "login", "--level", "standard", rebuild_after=1).out
+    assert "2 facts changed (1 code block among them) (`preread diff login` names them)" in told
 
 
 def test_code_that_was_commented_out_is_dropped(scene):

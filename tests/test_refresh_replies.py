@@ -19,7 +19,15 @@ from preread.models import LostFact, Manifest
 
 SHIFTED = "# one\n# two\n" + LOGIN
 MORE = "tests/test_more.py"
-NONE = {"moved": 0, "changed": [], "gone": [], "changed_count": 0, "gone_count": 0, "added": 0}
+NONE = {
+    "moved": 0,
+    "changed": [],
+    "gone": [],
+    "changed_count": 0,
+    "gone_count": 0,
+    "code": 0,
+    "added": 0,
+}
 NUMBER = "requirements.md: a login ends in a token: `token-`"  # knowledge.md says which line it is
 
 

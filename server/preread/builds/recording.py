@@ -80,6 +80,7 @@ def refresh_result(
         gone=_named(gone),
         changed_count=len(changed),
         gone_count=len(gone),
+        code=sum(one.is_fence for one in lost),
         added=sum(one.kind == "added" for one in changes),
     )
 

@@ -76,7 +76,7 @@ def load(reply: "LoadReply") -> Iterator[Block]:
     yield Marked(reply.status, " · ".join(head))
     if (done := reply.refresh) is not None:
         feature = reply.path.rstrip("/").rpartition("/")[2]
-        is_more = done.changed_count or done.gone_count or done.added
+        is_more = done.changed_count + done.gone_count + done.added > done.code  # facts
         more = f" (`preread diff {feature}` names them)" if is_more and feature else ""
         yield f"refreshed: {_in_words(done)}{more}"
     yield from (Marked("warning", f": {as_options(warning)}") for warning in reply.warnings)
@@ -97,8 +97,13 @@ def _in_words(done: "Refresh") -> str:
     if not found:
         return "no fact says anything else"
     first, *more = found
+    is_only_code = done.code == sum(number for number, _ in found)
+    noun = "code block" if is_only_code else "fact"
     words = (f"{number:,} {what}" for number, what in more)
-    return ", ".join((f"{counted(first[0], 'fact')} {first[1]}", *words))
+    text = ", ".join((f"{counted(first[0], noun)} {first[1]}", *words))
+    if done.code and not is_only_code:
+        text += f" ({counted(done.code, 'code block')} among them)"
+    return text
 
 
 def as_options(text: str) -> str:

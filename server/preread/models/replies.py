@@ -45,6 +45,7 @@ class Refresh(Model):
     gone: tuple[str, ...] = Field((), description="Others that the dossier no longer has.")
     changed_count: int = 0
     gone_count: int = 0
+    code: int = Field(0, description="How many of the changed and gone are code blocks.")
     added: int = 0
 
 
