@@ -1,16 +1,14 @@
 """Checks the drafts of all builders and puts them together into one dossier."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from preread import check, prompt
 from preread.builders import static
-from preread.builds import fences
+from preread.builds import fences, preferences
 from preread.builds.build_plan import SUMMARY, Plan
 from preread.check import People
-from preread.check.budget import DRAFTED, PUBLISHED
 from preread.dossier import (
     drafted_fences,
     fact_text,
@@ -30,7 +28,6 @@ from preread.models import (
     Evidence,
     Fact,
     Fault,
-    Fence,
     LostFact,
     Outcome,
     Problem,
@@ -41,7 +38,6 @@ from preread.services import Services
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
 # Problems that cost no fact that the model could correct.
 HARMLESS = frozenset({"E_FACT_TWICE", "E_FACT_WRONG", "E_FILE_NAME", "E_TITLE"})
-MAX_PEOPLES_FACTS = 6  # facts on somebody's word alone that rank before the others
 
 
 @dataclass(frozen=True)
@@ -210,7 +206,7 @@ def _still_valid(services: Services, plan: Plan, drafts: tuple[Draft, ...]) -> l
     manifest = plan.published.manifest if plan.published else None
     theirs = {
         draft.name
-        for draft, _, fact in markdown.all_facts(_published_drafts(plan))
+        for draft, _, fact in markdown.all_facts(plan.published_drafts)
         if manifest and not published.is_built(manifest, draft.name, fact)
     }
     theirs -= {one.file for one in (*plan.lost, *plan.lost_before)}
@@ -263,8 +259,9 @@ def _check_together(
         problems=model_check.problems,
         budget=True,
         level=request.level,
-        ranks=_ranks(evidence),
-        bonus=_bonus(plan, evidence, everything) | _of_conflicts(everything, people),
+        ranks=preferences.ranks(evidence),
+        bonus=preferences.bonus(plan, evidence, everything)
+        | preferences.of_conflicts(everything, people),
         before=replace(model_check, drafts=(), verdicts=()),
         external=outcome.external,
         people=people.facts,
@@ -279,46 +276,6 @@ def _generations(services: Services, feature: str) -> list[Published]:
 
     of_git = Committed(services, feature).versions() if services.tree.is_git else ()
     return [*versions.stored(services, feature), *of_git]
-
-
-def _ranks(evidence: Evidence) -> dict[str, float]:
-    """The rank of each finding for the budget."""
-    only_people = _known_only_to_people(evidence)
-    return {one.text: one.score + (one.text in only_people) for one in evidence.findings}
-
-
-def _bonus(plan: Plan, evidence: Evidence, drafts: Iterable[Draft]) -> dict[str, float]:
-    """What a refresh adds to the ranks: it prefers what is published, and what only people know."""
-    if plan.how != "refreshed":
-        return {}
-    known = {_shape(item.text) for item in _items(_published_drafts(plan))}
-    same = {text for item in _items(drafts) if _shape(text := item.text) in known}
-    by_model = {item.text for item in _items(plan.kept)}
-    same |= _known_only_to_people(evidence)
-    return dict.fromkeys(same, PUBLISHED) | dict.fromkeys(by_model, DRAFTED)
-
-
-def _of_conflicts(drafts: Iterable[Draft], people: People) -> dict[str, float]:
-    """What the ranks get of facts that people edited: if theirs is not true, both are shown."""
-    facts = ((draft.name, fact.text) for draft, _, fact in markdown.all_facts(drafts))
-    return {
-        text: DRAFTED for name, text in facts if fact_text.fact_id(name, text) in people.replaced
-    }
-
-
-def _items(drafts: Iterable[Draft]) -> Iterator[Fact | Fence]:
-    return (item for draft in drafts for section in draft.sections for item in section.items)
-
-
-def _known_only_to_people(evidence: Evidence) -> set[str]:
-    """The best facts that only people could know: nothing else has them, so they are kept first."""
-    said = [one for one in evidence.findings if check.only_said(one.sources)]
-    return {one.text for one in sorted(said, key=lambda one: -one.score)[:MAX_PEOPLES_FACTS]}
-
-
-def _shape(text: str) -> str:
-    """A fact's text without its numbers: lines and counts change as the code does."""
-    return re.sub(r"\d+", "0", text)
 
 
 def _marks(
@@ -370,11 +327,7 @@ def _headings_of_people(plan: Plan, new: set[str]) -> set[str]:
     if plan.published is None or plan.published.manifest is None:
         return set()
     headings = plan.published.manifest.headings
-    return _headings(_published_drafts(plan)) - (new if headings is None else {*headings})
-
-
-def _published_drafts(plan: Plan) -> list[Draft]:
-    return _parsed(plan, plan.published.texts) if plan.published is not None else []
+    return _headings(plan.published_drafts) - (new if headings is None else {*headings})
 
 
 def _parsed(plan: Plan, texts: Mapping[str, str]) -> list[Draft]:

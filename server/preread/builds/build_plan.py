@@ -33,6 +33,12 @@ class Plan:
     lost: tuple[LostFact, ...] = ()
     lost_before: tuple[LostFact, ...] = ()
 
+    @property
+    def published_drafts(self) -> list[Draft]:
+        """The published files, if there are any, parsed."""
+        texts = self.published.texts if self.published is not None else {}
+        return [markdown.parse(name, self.request.feature, text)[0] for name, text in texts.items()]
+
 
 def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
     """The plan of a build: a new dossier, other files for one, or a deeper one."""
