@@ -120,7 +120,7 @@ def test_code_that_was_commented_out_is_dropped(scene):
     clocked = Clocked(scene, *body.rstrip().split("\n"))
     quoted = f'    """\n{body}    """\n'
     told = "".join(clocked.refreshed(CLOCKED.replace(body, quoted)))
-    assert "1 fact and 1 code block are gone, because the cited lines changed: " in told
+    assert "1 fact and 1 code block are gone, because what they cite changed: " in told
     assert LOST in told
     assert "ticks" not in scene.texts["patterns.md"]
 
@@ -158,7 +158,7 @@ def test_lines_of_the_code_that_a_formatter_joined_cost_it_and_are_named(scene):
     code = ("    return dict(", "        ticks=ticks,")
     clocked = Clocked(scene, *code, text=text, source=f"tests/test_login.py:{FIRST}-{FIRST + 6}")
     told = "".join(clocked.refreshed(text.replace(broken, "    return dict(ticks=ticks)\n")))
-    assert "1 code block is gone, because the cited lines changed: patterns.md: the code" in told
+    assert "1 code block is gone, because what it cites changed: patterns.md: the code" in told
     assert clocked.section[1] == ("",)
 
 

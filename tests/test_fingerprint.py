@@ -127,7 +127,10 @@ CASES: dict[str, dict[str, Change]] = {
     },
     "files of Preread": {
         "edited by hand": Change(patched(PATTERNS, "## Run", "## Mine"), new("## Mine")),
-        "removed": Change(lambda project: (project / PATTERNS).unlink(), built),
+        "removed": Change(
+            lambda project: (project / PATTERNS).unlink(),
+            lambda _, after: "## Run" in after["dossier"] and "was missing" in after["warnings"][0],
+        ),
         "knowledge": Change(
             text(".project/knowledge.md", KNOWLEDGE + "- more (login.py:1)\n"), built
         ),

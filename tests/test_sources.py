@@ -342,21 +342,36 @@ def test_a_document_is_cited_by_page(tmp_path: Path) -> None:
 
 
 def test_an_absence_is_valid_while_no_matching_file_contains_the_text(tmp_path: Path) -> None:
-    write(tmp_path, {"t/a.py": "alpha(\n", "t/deep/b.py": "beta", "src/c.py": "gamma"})
+    write(tmp_path, {"code/a.py": "alpha(\n", "code/deep/b.py": "beta", "src/c.py": "gamma"})
     for text in (
-        'absent:t/**~"gamma"',
-        'absent:t/**~"alpha)"',
-        'absent:t/*.py~"beta"',
+        'absent:code/**~"gamma"',
+        'absent:code/**~"alpha)"',
+        'absent:code/*.py~"beta"',
         'absent:**/*.py~"ALPHA("',
     ):
         assert resolve(tmp_path, text).digest
     for text in (
         'absent:**~"gamma"',
-        'absent:t/**~"alpha("',
+        'absent:code/**~"alpha("',
         'absent:**/b.py~"beta"',
-        'absent:t/?.py~"lph"',
+        'absent:code/?.py~"lph"',
     ):
         assert fails(tmp_path, text) == "E_SOURCE_PRESENT"
+
+
+def test_an_absence_in_tests_is_one_in_all_tests(tmp_path: Path) -> None:
+    files = {
+        "tests/test_a.py": "alpha",
+        "tests/a.json": "",
+        "src/a_test.go": "beta",
+        "a.py": "gamma",
+    }
+    write(tmp_path, files)
+    for glob in ("tests/**", "tests/*.py", "**/test_a.py"):
+        assert fails(tmp_path, f'absent:{glob}~"beta"') == "E_SOURCE_PRESENT"
+        assert resolve(tmp_path, f'absent:{glob}~"gamma"').digest
+    for glob in ("tests/*.json", "**/*a.py"):  # no test, and not only tests
+        assert resolve(tmp_path, f'absent:{glob}~"beta"').digest
 
 
 def test_an_absence_is_exact_in_a_file_too_large_to_be_read_whole(tmp_path: Path) -> None:
