@@ -82,6 +82,19 @@ def test_a_refresh_reports_what_moved_changed_and_is_gone(cli: Cli, root: Path) 
     assert cli("diff", "login", "--since", "nonsense", cwd=root).status == 2
 
 
+def test_a_dossier_that_was_built_of_a_commit_is_what_it_said_at_that_commit(
+    cli: Cli, root: Path
+) -> None:
+    assert diff(cli, root, "--since", "HEAD") == []
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os\n')
+    git(root, "commit", "-qam", "import")
+    assert cli("load", "login", cwd=root).status == 0
+    for since in ("HEAD~1", git(root, "rev-parse", "HEAD~1").strip()):
+        kinds = {one["kind"] for one in diff(cli, root, "--since", since)}
+        assert "moved" in kinds
+        assert "added" not in kinds
+
+
 def test_an_edit_and_the_refresh_that_found_it_are_one_change(cli: Cli, root: Path) -> None:
     path = Layout(root).dossier("login") / "patterns.md"
     path.write_text(path.read_text() + "\n## Mine\n- tokens are `make_token` (src/login.py:6)\n")

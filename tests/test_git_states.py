@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,8 +38,8 @@ def project(tmp_path: Path, cli: Cli) -> Path:
     return root
 
 
-def load(cli: Cli, root: Path) -> dict[str, object]:
-    done = cli("load", "login", "--json", cwd=root)
+def load(cli: Cli, root: Path, *arguments: str) -> dict[str, Any]:
+    done = cli("load", "login", "--json", *arguments, cwd=root)
     assert done.status == 0, done
     return dict(done.json)
 
@@ -179,9 +180,15 @@ def test_a_cut_tree_neither_rewrites_a_tracked_dossier_nor_hides_that_it_is_cut(
     kind = other.name
     reply = load(cli, other)
     assert reply["state"] == "cached"
-    assert f"this work tree is {kind}" in " ".join(reply["warnings"])  # type: ignore[arg-type]
+    assert f"this work tree is {kind}" in " ".join(reply["warnings"])
     assert cli("status", "--json", cwd=other).json["dossiers"][0]["why"]
     assert git(other, "status", "--porcelain") == ""
+    forced = load(cli, other, "--force")
+    assert forced["state"] == "built"
+    [said] = [one for one in forced["warnings"] if f"this work tree is {kind}" in one]
+    assert said.startswith("It was built because of `force`")
+    again = load(cli, other, "--force")
+    assert not [one for one in again["warnings"] if "this work tree" in one]
 
 
 @pytest.mark.parametrize("clone", [shallow_clone, sparse_clone])
@@ -256,7 +263,7 @@ def test_a_fact_that_cites_a_submodule_follows_it_to_another_commit_and_back(
     assert fact.format(3) in patterns.read_text()
     take(gone)
     warnings = load(cli, project)["warnings"]
-    assert "TRIES = 3" in " ".join(warnings)  # type: ignore[arg-type]
+    assert "TRIES = 3" in " ".join(warnings)
     assert fact.format(3) in patterns.read_text()
     take(first)
     assert load(cli, project)["warnings"] == []

@@ -70,7 +70,7 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
 
 def _content_miss(services: Services, request: Request, found: Published) -> tuple[str, str]:
     """Why the dossier's inputs and sources have changed, else what makes that uncertain."""
-    if found.manifest and (doubt := _unfit_work_tree(services, found.manifest)):
+    if found.manifest and (doubt := unfit_work_tree(services, found.manifest)):
         return "", "; ".join((doubt, *_lost(found)))
     try:
         why = next(_content_misses(services, request, found), "")
@@ -81,7 +81,7 @@ def _content_miss(services: Services, request: Request, found: Published) -> tup
     return "" if doubt else why, doubt
 
 
-def _unfit_work_tree(services: Services, manifest: Manifest) -> str:
+def unfit_work_tree(services: Services, manifest: Manifest) -> str:
     """Why a dossier does not fit this work tree; empty if it does.
 
     It is not refreshed here, because files that are not checked out would look deleted: in a

@@ -30,12 +30,23 @@ async def run(services: Services, request: Request) -> LoadReply:
         await step(publish.recover, services, request.feature)
         note = await step(lost_manifests.restore, services, request.feature)
         notes = await step(lost_files.restore, services, request.feature)
+        doubts = await step(_left_out, services, request)
         reply = await _look_up_or_build(services, request, called)
+    if reply.status != "error" and reply.state != "joined":
+        reply = reply.model_copy(update={"warnings": (*doubts, *reply.warnings)})
     notes = [note, *notes] if note else notes
     if not notes:
         return reply
     state = "cached" if reply.state == "joined" else reply.state  # nobody else restored it
     return reply.model_copy(update={"warnings": (*notes, *reply.warnings), "state": state})
+
+
+def _left_out(services: Services, request: Request) -> list[str]:
+    """A warning if a forced build lacks what is not checked out here, although a refresh waits."""
+    manifest = published.in_place(services.layout, request.feature).manifest
+    why = cache.unfit_work_tree(services, manifest) if request.force and manifest else ""
+    said = f"It was built because of `force`, but {why}: what is missing here is left out."
+    return [said] if why else []
 
 
 async def _look_up_or_build(services: Services, request: Request, called: float) -> LoadReply:

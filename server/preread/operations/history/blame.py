@@ -248,7 +248,7 @@ def _retired(entry: Entry) -> str:
 
 def _seconds(services: Services, at: str) -> float | None:
     try:
-        return versions.time_of(services, at) if at else None
+        return versions.time_of(services, at).at if at else None
     except PrereadError:
         return None
 

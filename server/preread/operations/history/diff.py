@@ -51,11 +51,12 @@ def _diff(services: Services, request: DiffRequest) -> DiffReply:
     served = aliases.resolve(services.layout, request.feature)
     now, past = versions.of_now(services, published_dossier.find(services, served.feature))
     if request.since:
-        at = versions.time_of(services, request.since)
+        when = versions.time_of(services, request.since)
     else:
         # A person's edit and the refresh that found it are of the same moment.
         at = max((event.at for event in past if event.at < past[-1].at), default=0.0)
-    base = versions.before(services, served.feature, past, at)
+        when = versions.When(at)
+    base = versions.before(services, served.feature, past, when)
     later = [event for event in past if event.at > base.at or not base.facts]
     changes = compare(base.facts, now)
     return DiffReply(

@@ -36,18 +36,26 @@ def of_now(services: Services, found: PublishedDossier) -> tuple[Facts, list[Eve
     return fact_history.facts_in(found.texts, found.feature), past
 
 
-def time_of(services: Services, since: str) -> float:
+class When(NamedTuple):
+    """A time in epoch seconds, and the commit whose time it is."""
+
+    at: float
+    commit: str = ""
+
+
+def time_of(services: Services, since: str) -> When:
     """The time that `2h`, a date or a git revision refers to. Raises E_USAGE."""
     if match := re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h|d|w)", since):
-        return time.time() - float(match[1]) * UNITS[match[2]]
+        return When(time.time() - float(match[1]) * UNITS[match[2]])
     try:
-        return datetime.fromisoformat(since).timestamp()
+        return When(datetime.fromisoformat(since).timestamp())
     except ValueError:
         pass
-    command = ("log", "-1", "--format=%ct", "--end-of-options", since, "--")
+    command = ("log", "-1", "--format=%ct %H", "--end-of-options", since, "--")
     done = services.tree.git(*command)
-    if done.status == 0 and done.out.strip().isdigit():
-        return float(done.out)
+    at, _, commit = done.out.decode("ascii", "replace").strip().partition(" ")
+    if done.status == 0 and at.isdigit():
+        return When(float(at), commit)
     is_unknown = b"bad revision" in done.err or not services.tree.is_git
     why = git.failure(command, done, git.SECONDS, must=not is_unknown)
     raise PrereadError(
@@ -57,8 +65,13 @@ def time_of(services: Services, since: str) -> float:
     )
 
 
-def before(services: Services, feature: str, past: list[Event], at: float) -> Version:
-    """The dossier's facts at a time; the oldest known version if none is that old."""
+def before(services: Services, feature: str, past: list[Event], when: When) -> Version:
+    """The dossier's facts at a time; the oldest known version if none is that old.
+
+    A dossier that was first built after a commit, but of it, counts as that commit's.
+    """
+    at, first = when.at, past[0] if past else None
+    is_of_commit = first is not None and first.commit and when.commit.startswith(first.commit)
     earlier = [event for event in past if event.at <= at]
     if earlier:
         facts = fact_history.facts_after(earlier)
@@ -70,6 +83,8 @@ def before(services: Services, feature: str, past: list[Event], at: float) -> Ve
         return latest
     if found and (not past or found[-1].at < past[0].at):
         return found[-1]
+    if first is not None and is_of_commit:
+        return Version(first.at, fact_history.facts_after([first]), first.how)
     return Version(past[0].at, {}, "before its first build") if past else Version(at, {}, "")
 
 
