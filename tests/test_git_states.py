@@ -299,3 +299,30 @@ def test_a_check_does_not_take_a_git_that_is_killed_for_a_commit_that_is_gone(
     assert (done.status, done.json["code"]) == (1, "E_READ")
     assert "git show" in done.json["message"]
     assert "git status" in done.json["hint"]
+
+
+def dying_git(folder: Path, lives: int) -> dict[str, str]:
+    """The environment with a `git` that is killed at each call but the first ones."""
+    script, calls = folder / "bin" / "git", folder / "calls"
+    script.parent.mkdir(parents=True)
+    script.write_text(
+        f"#!/bin/sh\necho >> '{calls}'\n"
+        f"[ $(wc -l < '{calls}') -gt {lives} ] && kill -9 $$\n"
+        f'exec {shutil.which("git")} "$@"\n'
+    )
+    script.chmod(0o755)
+    return {"PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("lives", range(12))
+def test_a_git_that_stops_answering_never_makes_an_old_dossier_look_current(
+    project: Path, cli: Cli, tmp_path: Path, lives: int
+) -> None:
+    load(cli, project)
+    before = texts(project)
+    (project / "login.py").write_text("#\n" + LOGIN)
+    env = dying_git(tmp_path / "dying", lives)
+    reply = cli("load", "login", "--json", cwd=project, env=env).json
+    is_new = texts(project) != before
+    assert is_new or "git" in f"{reply['warnings']} {reply.get('message')}"
+    assert load(cli, project)["state"] in {"refreshed", "cached"}

@@ -162,4 +162,7 @@ async def _without_build(
         return await widen(services, unforced, lookup.published)
     if not lookup.covers or not await step(staleness.is_current, services, lookup):
         return None
+    if lookup.doubt:
+        reply = replies.from_published(services, request, lookup.published, "cached", 0.0)
+        return replies.with_doubt(reply, lookup.doubt)
     return replies.from_published(services, request, lookup.published, "joined", 0.0)
