@@ -1,6 +1,6 @@
 """`wrong`: drop a wrong fact from the published dossiers, for good."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -16,6 +16,7 @@ from preread.infra import atomic
 from preread.layout import BY_NAME
 from preread.models import Draft, Model
 from preread.operations import previews, published_dossier
+from preread.operations.published_dossier import PublishedDossier
 from preread.operations.registry import (
     Context,
     Operation,
@@ -184,10 +185,7 @@ def _drop(services: Services, feature: str, ids: set[str]) -> list[str]:
         if id_ in ids and id_ not in own:  # a person's: no build could write it again
             backups.keep_file(services.layout, feature, name)
     if found.edited:  # publishing would hide from the next load what people changed
-        for name, text in texts.items():
-            if text != found.texts[name]:
-                data = (text or markdown.render(Draft(name, feature))).encode()
-                atomic.write(services.layout.dossier(feature) / name, data, durable=True)
+        _write(services, found, texts)
         return warnings
     drafts = [markdown.parse(name, feature, text)[0] for name, text in texts.items()]
     cited = _cited(drafts)
@@ -209,6 +207,14 @@ def _drop(services: Services, feature: str, ids: set[str]) -> list[str]:
         raise
     versions.keep_copy(services, feature)
     return warnings
+
+
+def _write(services: Services, found: PublishedDossier, texts: Mapping[str, str]) -> None:
+    """Write the texts that differ in place; one without any fact keeps its title."""
+    for name, text in texts.items():
+        if text != found.texts[name]:
+            data = (text or markdown.render(Draft(name, found.feature))).encode()
+            atomic.write(services.layout.dossier(found.feature) / name, data, durable=True)
 
 
 def _cited(drafts: Iterable[Draft]) -> set[str]:
